@@ -22,7 +22,7 @@ func TestDuration(t *testing.T) {
 		require.ErrorIs(t, err, env.ErrSyntax, text)
 	}
 	t.Setenv(env.KeyStall, "soon")
-	_, err := env.Duration(env.Stall)
+	_, err := env.Duration(env.KeyStall)
 	require.ErrorContains(t, err, `SYMWIN_STALL: bad value: "soon"`)
 }
 
