@@ -1,0 +1,163 @@
+package shm
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// piece is the most that one fallocate reserves. tmpfs undoes the whole call
+// when a signal comes, so a call for many GiB might never end.
+const piece = 64 << 20
+
+// Reserve makes the kernel find memory for the n bytes at offset off, on the
+// NUMA node of the CPU that calls, so that no access to them can end in SIGBUS.
+// Reserved bytes read as zero until they are written.
+//
+// The range must not be reserved yet: when there is no room for all of it, the
+// error is a *NoSpaceError and this call gives back what it has reserved, by
+// punching a hole where it was. ErrRange: not inside the region.
+// May be called concurrently for ranges that do not overlap.
+func (f *File) Reserve(off, n int64) error {
+	if err := inside(f.name, off, n, f.size); err != nil {
+		return err
+	}
+	return f.with(func(fd int) error {
+		done, err := reserve(fd, off, n)
+		if err == nil {
+			return nil
+		}
+		if undo := punch(fd, off, done); undo != nil {
+			err = errors.Join(err, undo)
+		}
+		if isNoSpace(err) {
+			return noSpace(f.where(), n, err)
+		}
+		return fmt.Errorf("shm: %s: reserve %d bytes at %d: %w", f.name, n, off, err)
+	})
+}
+
+// reserve tells how much it has reserved, also beside an error.
+func reserve(fd int, off, n int64) (done int64, err error) {
+	step := int64(piece)
+	for done < n {
+		step = min(step, n-done)
+		switch err := fallocate(fd, 0, off+done, step); {
+		case err == nil:
+			done += step
+		case errors.Is(err, unix.EINTR):
+			// Smaller, so that a profiler's signal every few milliseconds slows
+			// it down but cannot hold it for ever.
+			step = max(step/2, int64(os.Getpagesize()))
+		default:
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// Release gives the memory of the n bytes at offset off back; they read as zero
+// from then on, in every mapping, and are no longer reserved. Pages that lie in
+// the range only in part are zeroed there and kept.
+// May be called concurrently for ranges that do not overlap.
+func (f *File) Release(off, n int64) error {
+	if err := inside(f.name, off, n, f.size); err != nil {
+		return err
+	}
+	return f.with(func(fd int) error { return punch(fd, off, n) })
+}
+
+// punch makes a hole. It asks for no memory, so a signal never undoes it; but
+// it is repeated all the same.
+func punch(fd int, off, n int64) error {
+	for n > 0 {
+		err := fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, n)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("shm: release %d bytes at %d: %w", n, off, err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// fallocate is the system call; a variable, so that tests can send signals
+// exactly where they hurt.
+var fallocate = unix.Fallocate
+
+// where names what limits the region's memory.
+func (f *File) where() string {
+	if f.path == "" {
+		return memory
+	}
+	return filepath.Dir(f.path)
+}
+
+func isNoSpace(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EDQUOT)
+}
+
+func noSpace(where string, need int64, err error) error {
+	have := freeMemory()
+	// ENOMEM is never the directory's limit: memory, or a cgroup's part of it.
+	if where != memory && !errors.Is(err, unix.ENOMEM) {
+		if dir, e := freeIn(where); e == nil {
+			have = dir
+		}
+	} else {
+		where = memory
+	}
+	return &NoSpaceError{Need: need, Have: have, Where: where, Err: err}
+}
+
+// Free is how many bytes the filesystem of Dir has to give; where that has no
+// limit of its own, how many the machine has.
+func Free() (int64, error) { return freeIn(Dir()) }
+
+func freeIn(dir string) (int64, error) {
+	var st unix.Statfs_t
+	for {
+		err := unix.Statfs(dir, &st)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return 0, fmt.Errorf("shm: free space of %s: %w", dir, err)
+		}
+		break
+	}
+	if st.Blocks == 0 { // a tmpfs mounted with size=0
+		return freeMemory(), nil
+	}
+	if st.Bavail > uint64(math.MaxInt64)/uint64(st.Bsize) {
+		return math.MaxInt64, nil
+	}
+	return int64(st.Bavail) * int64(st.Bsize), nil
+}
+
+// freeMemory is the kernel's own estimate of what can be had without swapping;
+// 0 where it does not tell.
+func freeMemory() int64 {
+	info, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer info.Close()
+	for lines := bufio.NewScanner(info); lines.Scan(); {
+		var kib int64
+		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
+			if _, err := fmt.Sscan(rest, &kib); err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return 0
+}
