@@ -30,6 +30,7 @@ const (
 	KeyLog         = "SYMWIN_LOG"
 	KeyShmDir      = "SYMWIN_SHM_DIR"
 	KeyLiveness    = "SYMWIN_LIVENESS"
+	KeyHosted      = "SYMWIN_HOSTED"
 )
 
 // Var is one variable of the table.
@@ -52,6 +53,7 @@ var Table = []Var{
 	{KeyLog, "", "debug: tell on stderr what was found, chosen and waited for"},
 	{KeyShmDir, "/dev/shm", "directory of the regions' names; tests put it on a small tmpfs"},
 	{KeyLiveness, "auto", "how a rank's death is noticed: auto (robust futex where the kernel has it), pidfd (the fallback)"},
+	{KeyHosted, "", "1: a launcher has created the region; a rank that finds no name is told so. Set by shmrun"},
 }
 
 // Get returns the value of the variable name, or its default where it is

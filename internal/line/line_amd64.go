@@ -1,0 +1,29 @@
+//go:build amd64 && !noasm && !race
+
+package line
+
+// Pause tells the processor that this is a spin loop (PAUSE). It is not
+// inlined; with the call it costs about what the pause alone does.
+//
+//go:noescape
+func Pause()
+
+// StoreRelease64 stores v with release ordering: everything stored before is
+// visible to whoever reads v with acquire ordering. On amd64 every plain store
+// is one; sync/atomic's Store is an XCHG there and drains the store buffer,
+// 2.2 ns against 0.3. Being a call, it cannot be moved by the compiler either.
+//
+//go:noescape
+func StoreRelease64(p *uint64, v uint64)
+
+// StoreRelease32 is StoreRelease64 for 32 bits.
+//
+//go:noescape
+func StoreRelease32(p *uint32, v uint32)
+
+// PublishRecord stores the eight words of src into dst, word 0 first and word 7
+// last, each with release ordering. A reader that loads word 7 first and word 0
+// last (LoadRecord) and finds them equal has read one whole record.
+//
+//go:noescape
+func PublishRecord(dst, src *[8]uint64)

@@ -1,0 +1,189 @@
+package symmem
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/symwin/symwin/internal/futex"
+)
+
+// guard keeps the liveness of one rank: a goroutine locked to its thread for as
+// long as the rank lives. It alone writes the rank's liveness word, and it sleeps
+// on the word of the next living rank, in a ring.
+//
+// The kernel does the rest (robust futexes): when the thread ends, by whatever
+// death of the process, the kernel marks the word OwnerDied and wakes the one
+// sleeper, the predecessor's guard, before it frees the process's memory. The
+// predecessor aborts the world with the dead rank's name. When several die at
+// once, one of them has a living predecessor. What the ring alone cannot see, a
+// predecessor that is stopped, every wait sees for itself: it looks at all words
+// whenever a park runs out.
+type guard struct {
+	r        *region
+	rank     int
+	abort    func(failed []int, how string)
+	stop     atomic.Bool
+	sleepsOn atomic.Int32 // rank whose word the guard sleeps on, -1: none
+	ended    chan struct{}
+	pidfd    bool // fallback: robust lists are refused, or not wanted
+}
+
+// startGuard claims the rank's place and starts to guard it. The error is
+// errTaken if somebody has the place.
+func startGuard(r *region, rank int, pidfd bool, abort func([]int, string)) (*guard, error) {
+	g := &guard{r: r, rank: rank, abort: abort, ended: make(chan struct{}), pidfd: pidfd}
+	g.sleepsOn.Store(-1)
+	claimed := make(chan error)
+	go g.run(claimed)
+	if err := <-claimed; err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+var errTaken = errors.New("the place is taken")
+
+func (g *guard) run(claimed chan<- error) {
+	defer close(g.ended)
+	// Locked for good: the thread's end is what the kernel reports.
+	runtime.LockOSThread()
+	word := lifeWord(g.r.blocks[g.rank])
+	var robust *futex.Robust
+	var err error
+	if !g.pidfd {
+		robust, err = futex.Arm(word)
+		if err != nil && !errors.Is(err, futex.ErrPlaceTaken) {
+			g.pidfd = true
+		}
+	}
+	if g.pidfd {
+		err = nil
+		g.r.blocks[g.rank].who.watched = 1
+		if !atomic.CompareAndSwapUint32(word, 0, uint32(futex.Tid())|futex.Waiters) {
+			err = futex.ErrPlaceTaken
+		}
+	}
+	if err != nil {
+		runtime.UnlockOSThread()
+		claimed <- errTaken
+		return
+	}
+	claimed <- nil
+
+	g.watch()
+
+	// Left. The next guard down the ring wakes and takes our successor.
+	atomic.StoreUint32(word, leftWord)
+	futex.Wake(word, 1<<30)
+	if robust != nil {
+		robust.Disarm()
+	}
+	runtime.UnlockOSThread()
+}
+
+// watch follows the ring until the guard is told to stop or there is nobody left
+// to watch.
+func (g *guard) watch() {
+	for !g.stop.Load() {
+		next := g.next()
+		if next < 0 || next == g.rank {
+			g.sleep(g.rank) // nobody: until the own word is rung by Close
+			continue
+		}
+		g.sleep(next)
+	}
+}
+
+// next is the next rank that has come and not left, or the own rank. While ranks
+// still join there is no ring: a rank that has not come is passed over, and Join
+// itself watches.
+func (g *guard) next() int {
+	n := len(g.r.blocks)
+	for k := 1; k < n; k++ {
+		s := (g.rank + k) % n
+		switch g.r.blocks[s].lifeNow() {
+		case Alive:
+			return s
+		case Dead:
+			if g.r.head.abort.Load() == 0 {
+				g.abort(g.r.dead(), "")
+			}
+		}
+	}
+	return g.rank
+}
+
+// sleep sleeps once on the word of rank s, as long as it is as it was.
+func (g *guard) sleep(s int) {
+	b := g.r.blocks[s]
+	seen := b.life.Load()
+	if s != g.rank && lifeOf(seen) != Alive {
+		return
+	}
+	g.sleepsOn.Store(int32(s))
+	defer g.sleepsOn.Store(-1)
+	if g.stop.Load() {
+		return
+	}
+	if s != g.rank && b.who.watched != 0 {
+		g.pollPid(s)
+		return
+	}
+	// No time-out: the kernel, or the rank that leaves, wakes us. Only while
+	// ranks join does the ring change without a word being rung.
+	limit := time.Duration(0)
+	if int(g.r.head.joined.Load()) < len(g.r.blocks) {
+		limit = 10 * time.Millisecond
+	}
+	futex.Wait(lifeWord(b), seen, limit)
+}
+
+// pollPid is the fallback's watch over rank s: its pidfd, in steps short enough
+// that a rank that left is noticed too. A process that is gone, or whose pid is
+// another's by now, is marked dead on the kernel's behalf; the swap fails if the
+// rank has left in the meantime.
+func (g *guard) pollPid(s int) {
+	b := g.r.blocks[s]
+	seen := b.life.Load()
+	pid := int(b.who.pid)
+	fd, err := pidfdOpen(pid)
+	gone := err != nil || startTime(pid) != b.who.started
+	if err == nil {
+		for !gone && !g.stop.Load() && b.life.Load() == seen {
+			gone = pidfdEnded(fd, 20*time.Millisecond)
+		}
+		closeFd(fd)
+	}
+	if gone && lifeOf(seen) == Alive {
+		b.life.CompareAndSwap(seen, seen&futex.Waiters|futex.OwnerDied)
+	}
+}
+
+// close ends the guard: the rank has left. It returns when the thread's robust
+// list is empty, after which the region may be unmapped.
+func (g *guard) close() {
+	g.stop.Store(true)
+	for {
+		if s := g.sleepsOn.Load(); s >= 0 {
+			futex.Wake(lifeWord(g.r.blocks[s]), 1<<30)
+		}
+		select {
+		case <-g.ended:
+			return
+		case <-time.After(time.Millisecond):
+			// It was between reading stop and sleeping: wake it again.
+		}
+	}
+}
+
+// how describes a death as far as a rank can know it.
+func diedText(ranks []int) string {
+	if len(ranks) == 1 {
+		return "its process ended without Close"
+	}
+	return fmt.Sprintf("%d processes ended without Close", len(slices.Compact(ranks)))
+}

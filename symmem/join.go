@@ -1,0 +1,267 @@
+package symmem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/bits"
+	"os"
+	"time"
+
+	"github.com/symwin/symwin/internal/futex"
+	"github.com/symwin/symwin/internal/shm"
+	shmsync "github.com/symwin/symwin/sync"
+)
+
+// Join makes this process a rank of the job that its environment names: under
+// shmrun, under Open MPI's mpirun if all ranks are on this host, or by hand with
+// SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE. With none of them it is a world of
+// one. It returns when all ranks have come.
+//
+// Errors: ErrUsage for variables that are half set or speak of other hosts,
+// ErrTimeout naming who did not come, ErrRankFailed for a rank that died while
+// joining, ErrRegion for what is no region or another version's, ErrNoSpace.
+func Join(ctx context.Context) (*World, error) {
+	o, err := fromEnvironment()
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	return JoinWith(ctx, o)
+}
+
+// JoinWith is Join with everything said by hand. Zero fields of o take their
+// defaults, from the SYMWIN_* variables where they are set.
+func JoinWith(ctx context.Context, o Options) (*World, error) {
+	w, err := join(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	return w, nil
+}
+
+func join(ctx context.Context, o Options) (*World, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if o.Job == "" && o.Rank == 0 && o.Size <= 1 {
+		o, err := o.withDefaults(defaultWindow)
+		if err != nil {
+			return nil, err
+		}
+		return alone(o)
+	}
+	o, err := o.withDefaults(defaultWindow)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkJob(o.Job); err != nil {
+		return nil, err
+	}
+	g, err := Geometry{Size: o.Size, Window: o.Window, Backing: o.Backing}.normal()
+	if err != nil {
+		return nil, err
+	}
+	if o.Rank < 0 || o.Rank >= o.Size {
+		return nil, usage("rank %d of %d: ranks count from 0 to %d", o.Rank, o.Size, o.Size-1)
+	}
+	start := time.Now()
+	r, err := attach(ctx, &o, g)
+	if err != nil {
+		return nil, err
+	}
+	w, err := enter(ctx, o, r, start)
+	if err != nil {
+		r.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+// attach finds the job's region, or makes it. Under a launcher it is there
+// already; elsewhere whoever links it first has created it.
+func attach(ctx context.Context, o *Options, g Geometry) (*region, error) {
+	for {
+		f, err := shm.Attach(shm.Name(o.Job))
+		switch {
+		case err == nil:
+			r, err := openRegion(f)
+			if err != nil {
+				_ = f.Close()
+				return nil, err
+			}
+			if err := fits(o, g, r); err != nil {
+				r.close()
+				return nil, err
+			}
+			if err := r.mapWindows(); err != nil {
+				r.close()
+				return nil, err
+			}
+			o.log("attached to %s, created by process %d", r.file.Name(), r.creator)
+			return r, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		case o.hosted:
+			return nil, usage("job %s is not being started any more: it is over, or rank %d's place was taken", o.Job, o.Rank)
+		}
+		r, err := createRegion(o.Job, g)
+		if errors.Is(err, fs.ErrExist) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := r.mapWindows(); err != nil {
+			_ = r.file.Unlink()
+			r.close()
+			return nil, err
+		}
+		o.log("created %s: %d ranks, windows of %s, backing %v", r.file.Name(), r.Size, sizeText(r.Window), r.Backing)
+		return r, nil
+	}
+}
+
+// fits compares what this rank wants with what the creator made.
+func fits(o *Options, g Geometry, r *region) error {
+	if r.Size != o.Size {
+		return fmt.Errorf("%w: this rank joins job %s with %d ranks, its creator (process %d) said %d", ErrMismatch,
+			o.Job, o.Size, r.creator, r.Size)
+	}
+	if !o.hosted && r.Window != g.Window {
+		return fmt.Errorf("%w: this rank joins job %s with a window of %s, its creator (process %d) said %s", ErrMismatch,
+			o.Job, sizeText(g.Window), r.creator, sizeText(r.Window))
+	}
+	return nil
+}
+
+// enter claims the rank's place in an attached region and waits for the others.
+func enter(ctx context.Context, o Options, r *region, start time.Time) (*World, error) {
+	w := newWorld(o, r)
+	who := &w.mine.who
+	if life := w.mine.lifeNow(); life != NotCome {
+		return nil, taken(o, w.mine, life)
+	}
+	who.pid = uint32(os.Getpid())
+	who.started = startTime(os.Getpid())
+	who.cpus = usableCPUs()
+	guard, err := startGuard(r, o.Rank, o.pidfd, func(failed []int, how string) {
+		if how == "" {
+			how = diedText(failed)
+		}
+		w.abort(AbortRankFailed, failed, how)
+	})
+	if errors.Is(err, errTaken) {
+		return nil, taken(o, w.mine, w.mine.lifeNow())
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.guard = guard
+	if guard.pidfd {
+		o.log("robust futexes are refused here: deaths are noticed by pidfd, 100 ms + 40 ms for each GiB the dead had touched")
+	}
+	r.head.joined.Add(1)
+	futex.Wake(joinedWord(r.head), 1<<30)
+	if err := w.awaitJoined(ctx, start); err != nil {
+		_ = w.giveUpJoining()
+		return nil, err
+	}
+	// The name is gone before any Join returns: from here on no death can
+	// leave anything behind.
+	if err := r.file.Unlink(); err != nil {
+		_ = w.giveUpJoining()
+		return nil, fmt.Errorf("removing the job's name: %w", err)
+	}
+	w.place.Policy = w.policy()
+	o.log("joined: %d ranks, windows of %s, backing %v, spinning %v", r.Size, sizeText(r.Window), r.Backing, w.place.Policy.Spin)
+	return w, nil
+}
+
+func taken(o Options, b *block, life Life) error {
+	switch life {
+	case Dead:
+		return &RankFailedError{Ranks: []int{o.Rank}, Cause: fmt.Sprintf("rank %d of job %s (process %d) died while joining; start the job again", o.Rank, o.Job, b.who.pid)}
+	case Left:
+		return usage("rank %d of job %s has joined and left already", o.Rank, o.Job)
+	}
+	return usage("rank %d of job %s has joined already (process %d): two processes with one rank, or two jobs with one name", o.Rank, o.Job, b.who.pid)
+}
+
+// giveUpJoining leaves a region whose join failed: the name goes, so that a new
+// job can have it, and so does the place.
+func (w *World) giveUpJoining() error {
+	err := w.r.file.Unlink()
+	w.closed.Store(true)
+	w.guard.close()
+	return err
+}
+
+// awaitJoined waits until every rank has come. While ranks join there is no
+// ring, so whoever waits looks at all liveness words himself.
+func (w *World) awaitJoined(ctx context.Context, start time.Time) error {
+	for {
+		seen := w.r.head.joined.Load()
+		var absent, dead []int
+		for i, b := range w.r.blocks {
+			switch b.lifeNow() {
+			case NotCome:
+				absent = append(absent, i)
+			case Dead:
+				dead = append(dead, i)
+			}
+		}
+		if len(absent) == 0 {
+			return nil // who died after it came is the ring's affair
+		}
+		if len(dead) > 0 {
+			w.abort(AbortRankFailed, dead, "died while joining")
+		}
+		if err := w.abortError(); err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%w while waiting for %s of job %s to come", err, ranksText(absent), w.opts.Job)
+		}
+		if w.opts.JoinTimeout > 0 && time.Since(start) > w.opts.JoinTimeout {
+			err := fmt.Errorf("%w: %s of job %s did not come within %v (SYMWIN_JOIN_TIMEOUT)", ErrTimeout, ranksText(absent), w.opts.Job, w.opts.JoinTimeout)
+			w.abort(AbortTimeout, nil, err.Error())
+			return err
+		}
+		futex.Wait(joinedWord(w.r.head), seen, joinStep)
+	}
+}
+
+// joinStep bounds the time between two looks at who has come or died.
+const joinStep = 5 * time.Millisecond
+
+// policy decides whether this rank may spin: only while the ranks that may run
+// on its CPUs, and on theirs, are not more than those CPUs. Every rank has told
+// its CPUs before it claimed its place.
+func (w *World) policy() shmsync.Policy {
+	mine := w.mine.who.cpus
+	union, rivals := mine, 0
+	for _, b := range w.r.blocks {
+		shares := false
+		for i, c := range b.who.cpus {
+			shares = shares || c&mine[i] != 0
+		}
+		if shares {
+			rivals++
+			for i, c := range b.who.cpus {
+				union[i] |= c
+			}
+		}
+	}
+	cpus := 0
+	for _, c := range union {
+		cpus += bits.OnesCount64(c)
+	}
+	if rivals > cpus {
+		return shmsync.Policy{}
+	}
+	return shmsync.Policy{Spin: shmsync.DefaultSpin}
+}

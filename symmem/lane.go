@@ -1,0 +1,144 @@
+package symmem
+
+import (
+	"context"
+
+	"github.com/symwin/symwin/internal/line"
+	shmsync "github.com/symwin/symwin/sync"
+)
+
+// Lane is one ordered sequence of collective calls over a team: the team's own,
+// or those of one session or stream that was opened on it. It publishes what is
+// called, waits, and turns a wait that fails into an error that says why.
+//
+// A call has one shape, whatever the engine:
+//
+//	if err := lane.Enter(ctx, Record{Op: …}); err != nil { return err } // nothing stored yet
+//	… stores …
+//	lane.Publish()
+//	err := lane.Await(ctx, cond)                                        // any number of times
+//	return lane.Leave(err)                                              // an error revokes the team
+//
+// One goroutine at a time: Enter refuses a second one.
+type Lane struct {
+	Watch
+	gate  gate
+	last  uint64         // sequence of the last published call
+	mine  *recordWords   // where the own call is published
+	peers []*recordWords // where the members publish theirs, by team rank
+	open  bool           // the call was published: giving up now concerns the others
+}
+
+// Enter begins the call c, whose Team, Lane and Sequence the lane fills in. It
+// fails without having stored anything if the context is done, the world or team
+// is closed or aborted, or another goroutine is inside.
+func (l *Lane) Enter(ctx context.Context, c Record) error {
+	if !l.gate.enter() {
+		return errBusy("team")
+	}
+	err := l.team.usable()
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		l.gate.leave()
+		return err
+	}
+	c.Team, c.Lane, c.Sequence = l.team.number, l.call.Lane, l.last+1
+	l.call = c
+	return nil
+}
+
+// Publish tells the peers which call this is. It comes after the call's stores,
+// so that its ten nanoseconds pass while the lines travel.
+func (l *Lane) Publish() {
+	w := l.team.w
+	l.last, l.open = l.call.Sequence, true
+	version := w.ringNext.Add(1)
+	words := [8]uint64(l.call.encode(version))
+	line.PublishRecord((*[8]uint64)(l.mine), &words)
+	line.PublishRecord((*[8]uint64)(&w.mine.ring[version%ringRecords]), &words)
+}
+
+// Await waits until c, whose indices are team ranks, holds. Behind the first
+// look it rings whoever sleeps.
+func (l *Lane) Await(ctx context.Context, c shmsync.Condition) error {
+	if l.team.w.place.Quick(c) {
+		return nil
+	}
+	l.team.w.fence.Add(1)
+	l.team.ringMembers()
+	return l.Watch.wait(ctx, c, l)
+}
+
+// Leave ends the call: it rings the doorbells of the members, and if err is not
+// nil and the call was published, it revokes the team, since the others wait for
+// stores that will not come. It returns err.
+func (l *Lane) Leave(err error) error {
+	if err != nil && l.open {
+		l.team.revoke(err)
+	}
+	l.open = false
+	l.gate.leave() // full barrier
+	l.team.ringMembers()
+	return err
+}
+
+// Cancel ends a call that stored nothing others wait for: err is local.
+func (l *Lane) Cancel(err error) error {
+	l.open = false
+	l.gate.leave()
+	return err
+}
+
+// recordOf is the call that member r made under sequence, if it is known: its
+// latest, or one of its last 64 if it has gone on since.
+func (l *Lane) recordOf(r int, sequence uint64) (Record, bool) {
+	rec, _, ok := loadRecord(l.peers[r])
+	if ok && rec.Sequence == sequence {
+		return rec, true
+	}
+	if ok && rec.Sequence > sequence {
+		return l.team.block(r).fromRing(l.team.number, l.call.Lane, sequence)
+	}
+	return Record{}, false
+}
+
+// mismatch compares the calls of all members under the current sequence number.
+// A verdict falls when all of them are in; force does not wait for the last.
+func (l *Lane) mismatch(force bool) error {
+	var ranks []int
+	var calls []Record
+	differ := false
+	for r := range l.team.members {
+		rec, ok := l.call, true
+		if r != l.team.rank {
+			rec, ok = l.recordOf(r, l.call.Sequence)
+		}
+		if !ok {
+			continue
+		}
+		ranks, calls = append(ranks, l.team.members[r]), append(calls, rec)
+		differ = differ || !rec.same(l.call)
+	}
+	if !differ || (len(calls) < len(l.team.members) && !force) {
+		return nil
+	}
+	return &MismatchError{Ranks: ranks, Calls: calls, Odd: odd(ranks, calls)}
+}
+
+// odd names the minority, where more than half made one call.
+func odd(ranks []int, calls []Record) []int {
+	for _, c := range calls {
+		var others []int
+		for i, d := range calls {
+			if !d.same(c) {
+				others = append(others, ranks[i])
+			}
+		}
+		if 2*len(others) < len(calls) {
+			return others
+		}
+	}
+	return nil
+}

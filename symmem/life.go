@@ -1,0 +1,43 @@
+package symmem
+
+import "github.com/symwin/symwin/internal/futex"
+
+// leftWord is the liveness word of a rank that closed its world.
+const leftWord = futex.Waiters
+
+// lifeOf reads a liveness word. Any value is one of the four: the kernel marks a
+// death with OwnerDied, whatever else is set.
+func lifeOf(word uint32) Life {
+	switch {
+	case word == 0:
+		return NotCome
+	case word&futex.OwnerDied != 0:
+		return Dead
+	case word&futex.TidMask == 0:
+		return Left
+	}
+	return Alive
+}
+
+func (b *block) lifeNow() Life { return lifeOf(b.life.Load()) }
+
+// dead lists the ranks marked dead by now.
+func (r *region) dead() []int {
+	var out []int
+	for i, b := range r.blocks {
+		if b.lifeNow() == Dead {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// anyDead is dead's cheap question.
+func (r *region) anyDead() bool {
+	for _, b := range r.blocks {
+		if b.life.Load()&futex.OwnerDied != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,138 @@
+package symmem
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/symwin/symwin/internal/shm"
+)
+
+// Life is what the liveness word of a rank says.
+type Life uint8
+
+// The lives.
+const (
+	NotCome Life = iota // has not joined
+	Alive
+	Dead // its guard's thread ended without Close
+	Left // it closed its world
+)
+
+var lifeNames = []string{"not come", "alive", "dead", "left"}
+
+func (l Life) String() string { return lifeNames[l] }
+
+// MarshalText writes the life into JSON.
+func (l Life) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// Snapshot is a region as somebody from outside saw it. The ranks go on while
+// it is taken: each record is whole, but they are not of one instant.
+type Snapshot struct {
+	Job  string `json:"job"`
+	Name string `json:"name"` // file name, also after it was unlinked
+	Geometry
+	Linked bool        `json:"linked"`          // the name still stands: the job is being joined
+	Abort  *AbortInfo  `json:"abort,omitempty"` // why the job ended, once it did
+	Ranks  []RankState `json:"ranks"`
+}
+
+// RankState is one rank's control block.
+type RankState struct {
+	Rank    int         `json:"rank"`
+	Pid     int         `json:"pid"` // 0 before it came
+	Life    Life        `json:"life"`
+	Call    Record      `json:"call"`              // the latest call in any lane
+	Waits   []WaitState `json:"waits,omitempty"`   // what its goroutines wait for, if they have left the spin
+	Records []Record    `json:"records,omitempty"` // up to 64, oldest first
+}
+
+// WaitState is one wait that has left its spin.
+type WaitState struct {
+	Call    Record        `json:"call"`
+	Missing []int         `json:"missing"`  // world ranks
+	Since   time.Duration `json:"since_ns"` // how long it lasts by now
+}
+
+// Observe reads the region behind descriptor fd of process pid, without being a
+// rank and without writing to it. Both come from shm.FindOpen. Errors: ErrRegion,
+// or why the descriptor cannot be opened.
+func Observe(pid, fd int) (Snapshot, error) {
+	f, err := shm.AttachPid(pid, fd)
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("descriptor %d of process %d: %w", fd, pid, err)
+	}
+	r, err := openRegion(f)
+	if err != nil {
+		_ = f.Close()
+		return Snapshot{}, err
+	}
+	defer r.close()
+	return r.observe(), nil
+}
+
+func (r *region) observe() Snapshot {
+	s := Snapshot{Job: r.job, Name: shm.Name(r.job), Geometry: r.Geometry}
+	if r.file != nil {
+		s.Linked, _ = r.file.Linked()
+	}
+	if a, ok := r.aborted(); ok {
+		s.Abort = &a
+	}
+	for i, b := range r.blocks {
+		s.Ranks = append(s.Ranks, b.observe(i, r.Size))
+	}
+	return s
+}
+
+func (b *block) observe(rank, size int) RankState {
+	st := RankState{Rank: rank, Life: b.lifeNow()}
+	if st.Life != NotCome {
+		st.Pid = int(b.who.pid)
+	}
+	st.Records = b.records()
+	if n := len(st.Records); n > 0 {
+		st.Call = st.Records[n-1]
+	}
+	for i := range b.waits {
+		if w, ok := b.waits[i].read(size); ok {
+			st.Waits = append(st.Waits, w)
+		}
+	}
+	return st
+}
+
+// records reads the ring, oldest first.
+func (b *block) records() []Record {
+	type versioned struct {
+		version uint64
+		rec     Record
+	}
+	var all []versioned
+	for i := range b.ring {
+		if rec, version, ok := loadRecord(&b.ring[i]); ok {
+			at := len(all)
+			for at > 0 && all[at-1].version > version {
+				at--
+			}
+			all = append(all, versioned{})
+			copy(all[at+1:], all[at:])
+			all[at] = versioned{version, rec}
+		}
+	}
+	out := make([]Record, len(all))
+	for i, v := range all {
+		out[i] = v.rec
+	}
+	return out
+}
+
+// fromRing looks for the call with this lane and sequence.
+func (b *block) fromRing(team, lane int, sequence uint64) (Record, bool) {
+	for i := range b.ring {
+		rec, _, ok := loadRecord(&b.ring[i])
+		if ok && rec.Team == team && rec.Lane == lane && rec.Sequence == sequence {
+			return rec, true
+		}
+	}
+	return Record{}, false
+}

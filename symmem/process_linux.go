@@ -1,0 +1,77 @@
+package symmem
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// startTime is when process pid started, in clock ticks since boot (field 22 of
+// its stat): pid and start time together name a process, a pid alone may have
+// been given away again. 0 where it cannot be read.
+func startTime(pid int) uint64 {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The name in parentheses may hold anything; fields count from behind it.
+	i := bytes.LastIndexByte(stat, ')')
+	if i < 0 {
+		return 0
+	}
+	fields := bytes.Fields(stat[i+1:])
+	if len(fields) < 20 {
+		return 0
+	}
+	n, _ := strconv.ParseUint(string(fields[19]), 10, 64)
+	return n
+}
+
+// usableCPUs is the affinity of this process as a bit set of the first 1024
+// CPUs; empty where it cannot be read.
+func usableCPUs() (set [16]uint64) {
+	var cpus unix.CPUSet
+	if unix.SchedGetaffinity(0, &cpus) != nil {
+		return set
+	}
+	for c := range len(set) * 64 {
+		if cpus.IsSet(c) {
+			set[c>>6] |= 1 << (c & 63)
+		}
+	}
+	return set
+}
+
+// pidfdOpen is a descriptor of process pid that polls readable when it ends.
+func pidfdOpen(pid int) (int, error) { return unix.PidfdOpen(pid, 0) }
+
+// pidfdEnded waits up to limit and reports whether the process has ended.
+func pidfdEnded(fd int, limit time.Duration) bool {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p, int(limit.Milliseconds()))
+	return err == nil && n > 0
+}
+
+func closeFd(fd int) { _ = unix.Close(fd) }
+
+// stateText says in words if a process is stopped or traced, which no record
+// of it can tell.
+func stateText(pid int) string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	if i := bytes.LastIndexByte(stat, ')'); i >= 0 && i+2 < len(stat) {
+		switch stat[i+2] {
+		case 'T':
+			return fmt.Sprintf(" (process %d is stopped)", pid)
+		case 't':
+			return fmt.Sprintf(" (process %d is being traced)", pid)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+package symmem
+
+import (
+	"fmt"
+
+	"github.com/symwin/symwin/internal/line"
+)
+
+// Op is an operation as call records name it.
+type Op uint16
+
+// The operations. Their numbers are part of the region's layout: append only.
+const (
+	OpNone Op = iota
+	OpBarrier
+	OpSplit
+	OpTeamClose
+	OpAlloc
+	OpFree
+	OpOpen
+	OpClose
+	OpEndEpoch
+	OpAllToAll
+	OpAllToAllv
+	OpBatch
+	OpSend
+	OpRecv
+	OpWaitSignal
+	OpJoin
+	opCount
+)
+
+var opNames = [opCount]string{"none", "barrier", "split", "team-close", "alloc", "free", "open", "close",
+	"end-epoch", "alltoall", "alltoallv", "batch", "send", "recv", "wait-signal", "join"}
+
+func (o Op) String() string {
+	if o < opCount {
+		return opNames[o]
+	}
+	return fmt.Sprintf("op(%d)", uint16(o))
+}
+
+// MarshalText writes the operation's name into JSON.
+func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// Engine is the engine that carries a call.
+type Engine uint8
+
+// The engines.
+const (
+	EngineNone Engine = iota
+	EngineLL16
+	EngineCE
+)
+
+func (e Engine) String() string {
+	switch e {
+	case EngineNone:
+		return ""
+	case EngineLL16:
+		return "ll16"
+	case EngineCE:
+		return "ce"
+	}
+	return fmt.Sprintf("engine(%d)", uint8(e))
+}
+
+// MarshalText writes the engine's name into JSON.
+func (e Engine) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// Record is one call as its rank published it: after its stores, before its
+// first wait. Peers compare the records of one sequence number to tell a late
+// rank from one that calls something else.
+type Record struct {
+	Team     int    `json:"team"`     // team number in the region
+	Lane     int    `json:"lane"`     // 0: the team's own calls; others: sessions and streams
+	Sequence uint64 `json:"sequence"` // per lane, from 1; 0: no call
+	Op       Op     `json:"op"`       //
+	Engine   Engine `json:"engine"`   //
+	EltSize  int    `json:"elt_size"` // bytes of an element, 0 where there is none
+	Count    uint64 `json:"count"`    // elements, where all ranks must agree on them; else 0
+	Root     int    `json:"root"`     // team rank of the root, 0 where there is none
+	Digest   uint64 `json:"digest"`   // of whatever else must agree
+}
+
+func (r Record) String() string {
+	if r.Sequence == 0 && r.Op == OpNone {
+		return "no call"
+	}
+	s := r.Op.String()
+	if r.Sequence != 0 {
+		s += fmt.Sprintf(" #%d", r.Sequence)
+	}
+	if r.EltSize != 0 {
+		if r.Count != 0 {
+			s += fmt.Sprintf(" of %d×%d B", r.Count, r.EltSize)
+		} else {
+			s += fmt.Sprintf(" of %d B elements", r.EltSize)
+		}
+	}
+	s += fmt.Sprintf(" on team %d", r.Team)
+	if r.Lane != 0 {
+		s += fmt.Sprintf(" lane %d", r.Lane)
+	}
+	if r.Engine != EngineNone {
+		s += " (" + r.Engine.String() + ")"
+	}
+	return s
+}
+
+// same reports whether two records of one sequence number describe one call.
+func (r Record) same(o Record) bool { return r == o }
+
+// recordWords is a record as it stands in shared memory: one cache line. Word 0
+// and word 7 are the same version number, stored first and last (package line).
+type recordWords [8]uint64
+
+func (r *Record) encode(version uint64) recordWords {
+	return recordWords{
+		0: version,
+		1: uint64(r.Team)<<48 | uint64(r.Lane)<<24 | uint64(r.Op)<<8 | uint64(r.Engine),
+		2: r.Sequence,
+		3: uint64(uint32(r.EltSize))<<32 | uint64(uint32(r.Root)),
+		4: r.Count,
+		5: r.Digest,
+		7: version,
+	}
+}
+
+// loadRecord reads a record that its owner may be publishing at this moment.
+// ok is false if no whole record could be caught, or none was published yet.
+func loadRecord(src *recordWords) (r Record, version uint64, ok bool) {
+	for range 100 {
+		w, whole := line.LoadRecord((*[8]uint64)(src))
+		if whole {
+			return Record{
+				Team:     int(w[1] >> 48),
+				Lane:     int(w[1] >> 24 & 0xff_ffff),
+				Op:       Op(w[1] >> 8 & 0xffff),
+				Engine:   Engine(w[1] & 0xff),
+				Sequence: w[2],
+				EltSize:  int(uint32(w[3] >> 32)),
+				Root:     int(int32(uint32(w[3]))),
+				Count:    w[4],
+				Digest:   w[5],
+			}, w[0], w[0] != 0
+		}
+	}
+	return Record{}, 0, false
+}

@@ -1,0 +1,24 @@
+//go:build !linux
+
+package symmem
+
+import (
+	"errors"
+	"time"
+)
+
+var epoch0 = time.Now()
+
+func monotonic() time.Duration { return time.Since(epoch0) }
+
+func startTime(int) uint64 { return 0 }
+
+func usableCPUs() (set [16]uint64) { return set }
+
+func pidfdOpen(int) (int, error) { return -1, errors.ErrUnsupported }
+
+func pidfdEnded(int, time.Duration) bool { return false }
+
+func closeFd(int) {}
+
+func stateText(int) string { return "" }

@@ -1,0 +1,193 @@
+package symmem
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/symwin/symwin/internal/line"
+	shmsync "github.com/symwin/symwin/sync"
+)
+
+// Team is an ordered set of ranks that do collectives together. Its number owns
+// a fixed place in every member's control block, so a team needs no memory of a
+// window.
+//
+// One operation at a time per team; operations of different teams may run from
+// different goroutines. Rank, Size and WorldRank may be called at any time.
+type Team struct {
+	w       *World
+	number  int
+	members []int // world ranks, by team rank
+	rank    int   // the own team rank
+
+	mine   *place
+	places []*place
+	bells  []*shmsync.Doorbell // of the others
+
+	barriers  uint64 // so far
+	exchanges uint64
+	arrived   *shmsync.Flags // the others' barriers
+	posted    *shmsync.Flags // the others' exchanges
+	lane     *Lane
+	revoked  *atomic.Uint32
+	closed   atomic.Bool
+}
+
+func newTeam(w *World, number int, members []int) *Team {
+	t := &Team{w: w, number: number, members: members, rank: slices.Index(members, w.rank)}
+	arrived, posted := make([]*uint64, len(members)), make([]*uint64, len(members))
+	records := make([]*recordWords, len(members))
+	for i, m := range members {
+		b := w.r.blocks[m]
+		t.places = append(t.places, &b.teams[number])
+		records[i] = &b.teams[number].call
+		if i != t.rank {
+			arrived[i], posted[i] = &b.teams[number].arrived, &b.teams[number].posted
+			t.bells = append(t.bells, &b.bell)
+		}
+	}
+	t.mine = t.places[t.rank]
+	t.revoked = &t.places[0].revoked
+	t.arrived = shmsync.NewFlags(arrived, t.rank+1)
+	t.posted = shmsync.NewFlags(posted, t.rank+1)
+	t.lane = &Lane{mine: &t.mine.call, peers: records}
+	t.lane.team, t.lane.Watch.place = t, -1
+	w.know(&t.lane.gate)
+	return t
+}
+
+// Rank is the own rank in the team, 0 to Size-1.
+func (t *Team) Rank() int { return t.rank }
+
+// Size is the number of members.
+func (t *Team) Size() int { return len(t.members) }
+
+// WorldRank is the world rank of the team's rank r.
+func (t *Team) WorldRank(r int) int { return t.members[r] }
+
+// World is the world the team belongs to.
+func (t *Team) World() *World { return t.w }
+
+// Number is the team's number in the region, as records and ps show it; the
+// world's is 0.
+func (t *Team) Number() int { return t.number }
+
+// Lane is the team's own sequence of calls, for the engines.
+func (t *Team) Lane() *Lane { return t.lane }
+
+// Ring wakes member r if it sleeps, after a full barrier: what a lone sender
+// does at the end of its operation.
+func (t *Team) Ring(r int) {
+	t.w.fence.Add(1)
+	t.block(r).bell.Ring()
+}
+
+func (t *Team) ringMembers() {
+	for _, b := range t.bells {
+		b.Ring()
+	}
+}
+
+func (t *Team) block(r int) *block { return t.w.r.blocks[t.members[r]] }
+
+func (t *Team) worldRanks(ranks []int) []int {
+	out := make([]int, len(ranks))
+	for i, r := range ranks {
+		out[i] = t.members[r]
+	}
+	return out
+}
+
+// lastCall is what member r did last on this team, or else anywhere.
+func (t *Team) lastCall(r int) Record {
+	if rec, _, ok := loadRecord(&t.places[r].call); ok && rec.Sequence != 0 {
+		return rec
+	}
+	if all := t.block(r).records(); len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return Record{}
+}
+
+// Barrier returns when every member has called it. What a member stored before
+// its Barrier, into any window, is visible to all after theirs.
+//
+// It is flat: each member counts up one word of its own control block, and reads
+// the others'. With two ranks that is one cache line each way, as little as
+// there can be.
+func (t *Team) Barrier(ctx context.Context) error {
+	if err := t.lane.Enter(ctx, Record{Op: OpBarrier}); err != nil {
+		return err
+	}
+	t.barriers++
+	line.StoreRelease64(&t.mine.arrived, t.barriers)
+	t.arrived.Expect(t.barriers)
+	t.lane.Publish()
+	return t.lane.Leave(t.lane.Await(ctx, t.arrived))
+}
+
+// usable reports why no operation may start on the team.
+func (t *Team) usable() error {
+	if err := t.w.usable(); err != nil {
+		return err
+	}
+	if t.closed.Load() {
+		return fmt.Errorf("team %d is %w", t.number, ErrClosed)
+	}
+	if t.revoked.Load() != 0 {
+		return t.revocation()
+	}
+	return nil
+}
+
+// Usable reports why no operation may start on the team, or nil. It costs three
+// loads that stay in the cache.
+func (t *Team) Usable() error { return t.usable() }
+
+// inspect is the team's part of looking behind the spin.
+func (t *Team) inspect() error {
+	if err := t.w.inspect(); err != nil {
+		return err
+	}
+	if t.revoked.Load() != 0 {
+		err := t.revocation()
+		t.ringAllMembers() // the author may have died before it rang everybody
+		return err
+	}
+	return nil
+}
+
+// revoke ends the team because this member gave up a collective: err says why.
+// A world that is aborted needs none of it.
+func (t *Team) revoke(err error) {
+	if t.w.closed.Load() || t.w.r.head.abort.Load() != 0 {
+		return
+	}
+	if t.revoked.Load() == 0 {
+		t.mine.kind = uint32(kindOf(err))
+		t.mine.length = uint32(copy(t.mine.text[:], err.Error()))
+		t.revoked.CompareAndSwap(0, uint32(t.w.rank)+1)
+	}
+	t.ringAllMembers()
+}
+
+// ringAllMembers rings without looking at parked, as aborts do.
+func (t *Team) ringAllMembers() {
+	for _, b := range t.bells {
+		b.RingAlways()
+	}
+}
+
+// revocation is the team's abort as an error.
+func (t *Team) revocation() error {
+	author := int(t.revoked.Load()) - 1
+	at := slices.Index(t.members, author)
+	if at < 0 {
+		return regionError("team %d's abort word names rank %d, which is no member", t.number, author)
+	}
+	p := t.places[at]
+	return &AbortedError{Rank: author, Team: t.number, kind: AbortKind(p.kind),
+		Reason: string(p.text[:min(p.length, maxTeamText)])}
+}

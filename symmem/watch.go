@@ -1,0 +1,134 @@
+package symmem
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	shmsync "github.com/symwin/symwin/sync"
+)
+
+// Watch turns one goroutine's waits on a team into errors that say why: who died,
+// who left, who gave up, who is late. Engines that wait outside a collective (a
+// receive, a signal) have one each; a Lane has one built in.
+type Watch struct {
+	team *Team
+	call Record
+
+	cond     shmsync.Condition
+	lane     *Lane // for a collective: compare calls
+	reported bool
+	place    int // own waitRecord, -1: none
+	scratch  []int
+}
+
+// NewWatch returns a Watch over t for waits outside collectives.
+func NewWatch(t *Team) *Watch { return &Watch{team: t, place: -1} }
+
+// Wait waits until c, whose indices are team ranks, holds. what describes the
+// wait in errors and for ps. An error is local: the wait may be repeated.
+func (x *Watch) Wait(ctx context.Context, what Record, c shmsync.Condition) error {
+	if x.team.w.place.Quick(c) {
+		return nil
+	}
+	what.Team = x.team.number
+	x.call = what
+	x.team.w.fence.Add(1)
+	return x.wait(ctx, c, nil)
+}
+
+// wait is behind the first look.
+func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) error {
+	x.cond, x.lane, x.reported, x.place = c, lane, false, -1
+	err := x.team.w.place.Wait(ctx, c, x)
+	if x.place >= 0 {
+		x.team.w.mine.waits[x.place].clear()
+		x.team.w.waits.free(x.place)
+		x.place = -1
+	}
+	if err != nil && err == ctx.Err() {
+		err = x.late(0, err)
+	}
+	return err
+}
+
+// Inspect implements shmsync.Overseer. It runs when the wait leaves its spin and
+// whenever a park ends without success.
+func (x *Watch) Inspect(waited time.Duration) error {
+	if err := x.team.inspect(); err != nil {
+		return err
+	}
+	x.scratch = x.cond.Missing(x.scratch[:0])
+	for _, m := range x.scratch {
+		if x.team.block(m).lifeNow() == Left {
+			return x.left()
+		}
+	}
+	if x.lane != nil {
+		if err := x.lane.mismatch(waited >= mismatchPatience); err != nil {
+			return err
+		}
+	}
+	x.tell()
+	o := &x.team.w.opts
+	if o.StallReport > 0 && waited >= o.StallReport && !x.reported {
+		x.reported = true
+		o.Report(x.lateText(waited))
+	}
+	if o.Stall > 0 && waited >= o.Stall {
+		return x.late(waited, nil)
+	}
+	return nil
+}
+
+// mismatchPatience is how long a verdict on different calls waits for the calls
+// of ranks that have made none yet.
+const mismatchPatience = 100 * time.Millisecond
+
+// tell publishes whom this wait waits for.
+func (x *Watch) tell() {
+	w := x.team.w
+	if x.place < 0 {
+		if x.place = w.waits.claim(); x.place < 0 {
+			return
+		}
+		w.mine.waits[x.place].publish(&x.call, monotonic(), x.team.worldRanks(x.scratch))
+	}
+}
+
+func (x *Watch) left() error {
+	var gone []int
+	for _, m := range x.cond.Missing(nil) {
+		if x.team.block(m).lifeNow() == Left {
+			gone = append(gone, x.team.members[m])
+		}
+	}
+	return &LeftError{Call: x.call, Ranks: gone}
+}
+
+// late is the TimeoutError of this wait.
+func (x *Watch) late(waited time.Duration, cause error) error {
+	missing := x.cond.Missing(nil)
+	e := &TimeoutError{Call: x.call, Missing: x.team.worldRanks(missing), Waited: waited, Err: cause}
+	for _, m := range missing {
+		e.Doing = append(e.Doing, x.team.lastCall(m))
+	}
+	return e
+}
+
+// lateText is the one line of a stall report.
+func (x *Watch) lateText(waited time.Duration) string {
+	missing := x.cond.Missing(nil)
+	var b strings.Builder
+	fmt.Fprintf(&b, "symwin: rank %d has waited %v in %v for %s", x.team.w.rank, waited.Round(time.Second),
+		x.call, ranksText(x.team.worldRanks(missing)))
+	for i, m := range missing {
+		if i == 8 {
+			b.WriteString("; …")
+			break
+		}
+		fmt.Fprintf(&b, "; rank %d: %v%s", x.team.members[m], x.team.lastCall(m), stateText(int(x.team.block(m).who.pid)))
+	}
+	return b.String()
+}

@@ -1,0 +1,257 @@
+package shmsync
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/symwin/symwin/internal/futex"
+	"github.com/symwin/symwin/internal/line"
+)
+
+// Overseer looks at what a Condition does not: abort words, the dead, the late.
+// It is asked behind the spin only.
+type Overseer interface {
+	// Inspect reports why the wait must end without success, or nil. waited is
+	// how long the wait has lasted; time during which the process was stopped
+	// does not count. The error is returned only if the condition does not hold
+	// when looked at once more: what has arrived has arrived.
+	Inspect(waited time.Duration) error
+}
+
+// Policy says how a rank's waits pass their time before they park.
+type Policy struct {
+	// Spin is how long to spin. Zero where ranks share CPUs: whoever spins
+	// there keeps the one it waits for from running.
+	Spin time.Duration
+	// InProcess means that those waited for are goroutines of this process:
+	// every pause is a runtime.Gosched.
+	InProcess bool
+}
+
+// DefaultSpin bounds the spin of a rank with a CPU of its own. Parking and being
+// woken cost 5 to 20 µs; a wait that lasts several times as long is not made
+// noticeably slower by a park.
+const DefaultSpin = 100 * time.Microsecond
+
+// Place is where the goroutines of one rank wait: its doorbell and its policy.
+// Any number of goroutines may wait at one Place at once.
+type Place struct {
+	Bell   *Doorbell
+	Policy Policy
+}
+
+const (
+	quickLooks = 64 // looks before the clock is read for the first time, about 1 to 3 µs
+	clockEvery = 32 // looks between two readings of the clock, which costs 20 to 50 ns
+	bursts     = 2
+	burstLen   = 16
+)
+
+// parkTimes bound the parks of one wait: the first catches the one wake-up that
+// an unfenced sender can miss, the last keeps a long sleeper from costing CPU.
+var parkTimes = [...]time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond}
+
+// crowd counts the goroutines of this process that are in the slow part of a
+// wait or work for a stream. When there is more than one they may be waiting for
+// each other, so every pause gives the Go scheduler its chance first.
+var crowd atomic.Int32
+
+// Join counts the caller as one of this process's symwin goroutines until it
+// calls Leave. Waits of the process are Gosched-first while there are others.
+func Join() { crowd.Add(1) }
+
+// Leave undoes one Join.
+func Leave() { crowd.Add(-1) }
+
+// Quick looks at c for a microsecond or three and reports whether it came to
+// hold. It is what every operation does first; behind it the caller rings the
+// doorbells of those it wrote to, and then calls Wait if it must.
+func (p *Place) Quick(c Condition) bool {
+	if c.Look() {
+		return true
+	}
+	if p.Policy.Spin == 0 {
+		return false
+	}
+	for range quickLooks {
+		line.Pause()
+		if c.Look() {
+			return true
+		}
+	}
+	return false
+}
+
+// Wait waits until c holds. Otherwise it returns what o found, or ctx's error.
+// It allocates nothing unless it parks for more than a millisecond.
+func (p *Place) Wait(ctx context.Context, c Condition, o Overseer) error {
+	w := wait{place: p, ctx: ctx, cond: c, over: o}
+	others := crowd.Add(1) > 1
+	defer crowd.Add(-1)
+
+	if p.spin(c, others) {
+		return nil
+	}
+	// Behind the spin, and before any other CPU time is spent: may it go on?
+	if done, err := w.inspect(); done {
+		return err
+	}
+	if p.yield(c, others) {
+		return nil
+	}
+	return w.park()
+}
+
+// spin is the first phase.
+func (p *Place) spin(c Condition, others bool) bool {
+	if p.Policy.InProcess || p.Policy.Spin == 0 {
+		return c.Look()
+	}
+	for start := time.Now(); ; {
+		for range clockEvery {
+			if c.Look() {
+				return true
+			}
+			line.Pause()
+		}
+		if others {
+			runtime.Gosched()
+		}
+		if time.Since(start) > p.Policy.Spin && !held(phaseSpin) {
+			return false
+		}
+	}
+}
+
+// yield is the second phase. Bursts of raw sched_yield hold the P, so after each
+// one comes a preemption point and then Gosched, in this order: Gosched itself
+// has no stack check, and being scheduled again wipes out the collector's
+// request, so with Gosched alone a GC would stand still as long as the wait
+// lasts.
+func (p *Place) yield(c Condition, others bool) bool {
+	for burst := 0; burst < bursts || held(phaseYield); burst++ {
+		for range burstLen {
+			if p.Policy.InProcess || others {
+				runtime.Gosched()
+			} else {
+				futex.Yield()
+			}
+			if c.Look() {
+				return true
+			}
+		}
+		preemptionPoint()
+		runtime.Gosched()
+	}
+	return false
+}
+
+// preemptionPoint is a call whose frame is large enough for a stack check, which
+// is where the runtime stops a goroutine that it wants to preempt.
+//
+//go:noinline
+func preemptionPoint() {
+	var frame [256]byte
+	touch(&frame)
+}
+
+//go:noinline
+func touch(*[256]byte) {}
+
+// wait is the state of one wait behind its spin.
+type wait struct {
+	place  *Place
+	ctx    context.Context
+	cond   Condition
+	over   Overseer
+	waited time.Duration
+}
+
+// inspect asks context and overseer, and reports whether the wait is over.
+func (w *wait) inspect() (done bool, err error) {
+	err = w.over.Inspect(w.waited)
+	if err == nil {
+		err = w.ctx.Err()
+	}
+	if err == nil {
+		return false, nil
+	}
+	if w.cond.Look() {
+		return true, nil
+	}
+	return true, err
+}
+
+// park is the third phase.
+func (w *wait) park() error {
+	bell := w.place.Bell
+	var unhook func() bool
+	defer func() {
+		if unhook != nil {
+			unhook()
+		}
+	}()
+	for n := 0; ; n++ {
+		heard := bell.bell.Load()
+		bell.parked.Swap(1)
+		// Everything is looked at between reading the bell and sleeping on it:
+		// whoever changes anything from now on rings.
+		if w.cond.Look() {
+			return nil
+		}
+		if done, err := w.inspect(); done {
+			return err
+		}
+		limit := w.limit(n)
+		start := time.Now()
+		futex.Wait(wordOf(&bell.bell), heard, limit)
+		slept := time.Since(start)
+		// A process that was stopped meanwhile has not waited that long.
+		w.waited += min(slept, 2*limit)
+		if w.cond.Look() {
+			return nil
+		}
+		if slept < limit && !held(phasePark) {
+			// Rung. More is probably on its way: one more round of yields is
+			// cheaper than another sleep and another ring.
+			if w.place.yieldOnce(w.cond) {
+				return nil
+			}
+			n = -1
+			continue
+		}
+		if unhook == nil && w.ctx.Done() != nil {
+			// From here on the wait is long, so cancellation may cost an
+			// allocation: it rings like any sender.
+			unhook = context.AfterFunc(w.ctx, bell.RingAlways)
+		}
+	}
+}
+
+// yieldOnce is one burst of the second phase, after a ring.
+func (p *Place) yieldOnce(c Condition) bool {
+	for range burstLen {
+		if p.Policy.InProcess {
+			runtime.Gosched()
+		} else {
+			futex.Yield()
+		}
+		if c.Look() {
+			return true
+		}
+	}
+	preemptionPoint()
+	runtime.Gosched()
+	return c.Look()
+}
+
+// limit bounds the n-th park, by the context's deadline too.
+func (w *wait) limit(n int) time.Duration {
+	limit := parkTimes[min(n, len(parkTimes)-1)]
+	if deadline, ok := w.ctx.Deadline(); ok {
+		limit = min(limit, max(time.Until(deadline), time.Microsecond))
+	}
+	return limit
+}
