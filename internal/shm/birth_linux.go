@@ -100,7 +100,7 @@ func shape(fd int, path string, size int64) error {
 		return fmt.Errorf("shm: %s: mode 0600: %w", path, err)
 	}
 	if err := unix.Ftruncate(fd, size); err != nil {
-		return fmt.Errorf("shm: %s: size %s: %w", path, bytes(size), err)
+		return fmt.Errorf("shm: %s: size %s: %w", path, inUnits(size), err)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func sizeAllowed(name string, size int64) error {
 	}
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err == nil && uint64(size) > limit.Cur {
 		return fmt.Errorf("shm: %s: a region of %s is above the file size limit of %s: ulimit -f unlimited, or a smaller window: %w",
-			name, bytes(size), bytes(int64(limit.Cur)), unix.EFBIG)
+			name, inUnits(size), inUnits(int64(limit.Cur)), unix.EFBIG)
 	}
 	return nil
 }

@@ -35,26 +35,32 @@ func (e *ForeignError) Error() string {
 type NoSpaceError struct {
 	Need  int64  // bytes asked for
 	Have  int64  // bytes free when it failed; others may have taken or freed some since
-	Where string // the directory, or "memory"
+	Where string // the directory, "memory", or "the address space"
 	Err   error  // the kernel's error: ENOSPC or ENOMEM
 }
 
 func (e *NoSpaceError) Error() string {
-	remedy := "free some, ask for less, or raise the memory limit"
-	if e.Where != memory {
-		remedy = "free some (df -h, df -i), make it larger (mount -o remount,size=..., docker --shm-size), or use a memfd backing"
+	remedy := "free some (df -h, df -i), make it larger (mount -o remount,size=..., docker --shm-size), or use a memfd backing"
+	switch e.Where {
+	case memory:
+		remedy = "ask for less, or raise the memory limit"
+	case addresses:
+		remedy = "ask for less, or raise the limit (ulimit -v, vm.overcommit_memory)"
 	}
-	return fmt.Sprintf("shm: no space in %s: need %s, have %s; %s", e.Where, bytes(e.Need), bytes(e.Have), remedy)
+	return fmt.Sprintf("shm: no space in %s (%v): need %s, have %s; %s", e.Where, e.Err, inUnits(e.Need), inUnits(e.Have), remedy)
 }
 
 // Unwrap returns the kernel's error.
 func (e *NoSpaceError) Unwrap() error { return e.Err }
 
-// memory is NoSpaceError.Where for what no directory's size limits.
-const memory = "memory"
+// NoSpaceError.Where for what no directory's size limits.
+const (
+	memory    = "memory"
+	addresses = "the address space"
+)
 
-// bytes writes a size as a person would: exact where it is a multiple of the unit.
-func bytes(n int64) string {
+// inUnits writes a size as a person would: exact where it is a multiple of the unit.
+func inUnits(n int64) string {
 	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	unit, v := 0, float64(n)
 	for v >= 1024 && unit < len(units)-1 {

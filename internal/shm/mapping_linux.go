@@ -23,7 +23,7 @@ func (f *File) Map(off, n int64) ([]byte, error) {
 		return nil, err
 	}
 	if n == 0 || n > math.MaxInt || off%int64(os.Getpagesize()) != 0 {
-		return nil, fmt.Errorf("shm: %s: map %d bytes at offset %d: must be whole pages' offset, more than 0 and addressable", f.name, n, off)
+		return nil, fmt.Errorf("shm: %s: map %d bytes at offset %d: the offset must be a multiple of the page size, the length more than 0 and addressable", f.name, n, off)
 	}
 	var b []byte
 	err := f.with(func(int) error {
@@ -32,7 +32,7 @@ func (f *File) Map(off, n int64) ([]byte, error) {
 		return err
 	})
 	if isNoSpace(err) {
-		return nil, noSpace(memory, n, err)
+		return nil, noAddresses(n, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("shm: %s: map %d bytes at %d: %w", f.name, n, off, err)
@@ -65,10 +65,10 @@ func Heap(n int64) ([]byte, func() error, error) {
 	}
 	b, err := unix.Mmap(-1, 0, int(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 	if isNoSpace(err) {
-		return nil, nil, noSpace(memory, n, err)
+		return nil, nil, noAddresses(n, err)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("shm: a heap of %s: %w", bytes(n), err)
+		return nil, nil, fmt.Errorf("shm: a heap of %s: %w", inUnits(n), err)
 	}
 	return b, sync.OnceValue(func() error { return Unmap(b) }), nil
 }
