@@ -1,0 +1,66 @@
+# Needs Go and make, nothing else; `make help` says what there is.
+
+GO ?= go
+
+# No package's tests take minutes; the limit is there so that a hang ends with
+# every goroutine's stack instead of with somebody's patience.
+TEST_TIMEOUT ?= 5m
+
+# The race detector cannot see mapped memory, so it is for the packages whose
+# tests have ranks in one process. Those that start processes are left out.
+RACE_SKIP := /cmd/|/examples/|/bench$$|/internal/launch$$
+
+.PHONY: help
+help: ## say what the targets do
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build every package, and the commands into bin/
+	$(GO) build ./...
+	$(GO) build -o bin/ ./cmd/... ./examples/...
+
+.PHONY: run
+run: ## count the words of Go's own source on all CPUs
+	$(GO) build -o bin/ ./cmd/shmrun ./examples/wordcount
+	bin/shmrun bin/wordcount "$$($(GO) env GOROOT)/src"
+
+.PHONY: test
+test: ## all tests, then those of one process under the race detector
+	$(GO) test -count=1 -timeout $(TEST_TIMEOUT) ./...
+	@$(MAKE) --no-print-directory race
+
+.PHONY: race
+race: ## the in-process tests under the race detector, where there is a C compiler
+	@cc=$$($(GO) env CC); \
+	if [ "$$($(GO) env CGO_ENABLED)" != 1 ] || ! command -v "$${cc%% *}" >/dev/null; then \
+		echo "race: skipped, the race detector needs a C compiler (Debian: apt-get install gcc libc6-dev)"; \
+	else \
+		packages=$$($(GO) list ./... | grep -Ev '$(RACE_SKIP)'); \
+		echo "$(GO) test -race -count=1 -timeout $(TEST_TIMEOUT)" $$packages; \
+		$(GO) test -race -count=1 -timeout $(TEST_TIMEOUT) $$packages; \
+	fi
+
+.PHONY: lint
+lint: ## gofmt, go vet (also without assembly) and staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then \
+		echo "gofmt -w would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) vet -tags noasm ./...
+	$(GO) -C tools build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	bin/staticcheck ./...
+	bin/staticcheck -tags noasm ./...
+
+.PHONY: spec
+spec: ## check the Promela models and that every mutant of them fails (needs spin, gcc)
+	sh spec/run.sh
+
+.PHONY: bench
+bench: ## latency, barrier and all-to-all on this machine
+	$(GO) build -o bin/ ./cmd/shmrun
+	bin/shmrun bench latency
+	bin/shmrun bench barrier
+	bin/shmrun bench alltoall
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin
