@@ -1,7 +1,6 @@
 package shm
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -93,7 +92,7 @@ func TestSweptInAttach(t *testing.T) {
 	h.says("at opened")
 	require.Equal(t, []string{name}, sweepAll(t))
 	h.goOn()
-	require.Contains(t, h.hears(), fs.ErrNotExist.Error()[:4])
+	require.Contains(t, h.hears(), unix.ENOENT.Error())
 	h.kill()
 
 	dead(t, name, 2)
@@ -124,7 +123,7 @@ func TestAttachedKeeps(t *testing.T) {
 // The one that has the right to unlink is killed: another does its work. While
 // it is only slow, the other waits for it.
 func TestKilledInUnlink(t *testing.T) {
-	for _, step := range []string{"right", "unlinked"} {
+	for _, step := range []string{"named", "right", "looked", "unlinked"} {
 		t.Run(step, func(t *testing.T) {
 			d := dir(t)
 			f := create(t, Name("job"), 1)
@@ -132,7 +131,7 @@ func TestKilledInUnlink(t *testing.T) {
 			h.says("at " + step)
 			done := make(chan error)
 			go func() { done <- f.Unlink() }()
-			if step == "right" {
+			if step == "right" || step == "looked" {
 				require.Equal(t, []string{f.Name()}, names(t, d))
 			}
 			h.kill()
@@ -142,19 +141,38 @@ func TestKilledInUnlink(t *testing.T) {
 	}
 }
 
-// Between the look at the name and the unlink, nobody else can change the name:
-// not even a birth that wants it, and a sweep.
+// While one process has the right to unlink, nobody else can take the name away,
+// so nobody can put another file under it: not between look and unlink either.
 func TestNothingPassesUnlink(t *testing.T) {
 	d := dir(t)
 	f := create(t, Name("job"), 1)
-	h := start(t, "unlink", "right", f.Name())
-	h.says("at right")
+	h := start(t, "unlink", "looked", f.Name())
+	h.says("at looked")
 	require.Empty(t, sweepAll(t))
-	_, err := Create(f.Name(), 1, nil)
+	done, err := f.unlinkByRight()
+	require.NoError(t, err)
+	require.False(t, done, "two have the right")
+	_, err = Create(f.Name(), 1, nil)
 	require.ErrorIs(t, err, ErrExist)
+	require.Equal(t, []string{f.Name()}, names(t, d))
 	h.goOn()
 	h.says("keeps 1")
+	require.Empty(t, names(t, d))
+	h.goOn()
+	h.ends()
+}
+
+// One that was about to unlink, while others did and gave the name to another
+// region, leaves that one alone.
+func TestLateUnlink(t *testing.T) {
+	d := dir(t)
+	f := create(t, Name("job"), 1)
+	h := start(t, "unlink", "named", f.Name())
+	h.says("at named")
+	require.NoError(t, f.Unlink())
 	again := create(t, f.Name(), 2)
+	h.goOn()
+	h.says("keeps 1")
 	require.NoError(t, f.Unlink())
 	linked, err := again.Linked()
 	require.NoError(t, err)
@@ -167,17 +185,15 @@ func TestNothingPassesUnlink(t *testing.T) {
 // A sweeper is killed at any step; another finishes its work, and a birth that
 // meets it waits for it.
 func TestKilledInSweep(t *testing.T) {
-	for _, step := range []string{"found", "mine"} {
+	for _, step := range []string{"found", "mine", "looked"} {
 		t.Run(step, func(t *testing.T) {
 			d := dir(t)
 			name := Name("job")
 			dead(t, name, 1)
 			h := start(t, "sweep", step)
 			h.says("at " + step)
-			if step == "mine" {
+			if step != "found" {
 				require.Empty(t, sweepAll(t), "two sweep one region")
-				_, err := Attach(Name("nobody"))
-				require.ErrorIs(t, err, fs.ErrNotExist)
 			}
 			h.kill()
 			require.Equal(t, []string{name}, sweepAll(t))
@@ -248,6 +264,26 @@ func TestUnlinkedInBirth(t *testing.T) {
 			require.NoError(t, f.Close())
 		})
 	}
+}
+
+// Another region has the name when the creator opens its own again by it: that
+// one is not its own.
+func TestReplacedInBirth(t *testing.T) {
+	dir(t)
+	name := Name("job")
+	h := start(t, "create", "linked", name)
+	h.says("at linked")
+	f, err := Attach(name)
+	require.NoError(t, err)
+	require.NoError(t, f.Unlink())
+	require.NoError(t, f.Close())
+	other := create(t, name, 2)
+	h.goOn()
+	require.Contains(t, h.hears(), ErrExist.Error())
+	h.kill()
+	linked, err := other.Linked()
+	require.NoError(t, err)
+	require.True(t, linked)
 }
 
 // What a process starts holds nothing of its regions.

@@ -147,8 +147,9 @@ func dir(t *testing.T) string {
 	}
 	t.Setenv("SYMWIN_SHM_DIR", d)
 	t.Cleanup(func() {
-		require.Empty(t, names(t, d), "left behind")
+		left := names(t, d)
 		require.NoError(t, os.RemoveAll(d))
+		require.Empty(t, left, "left behind")
 		for _, link := range openLinks(t, "self") {
 			require.False(t, strings.HasPrefix(link, d+"/") || strings.HasPrefix(link, "/memfd:symwin"), "descriptor left open: %s", link)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,14 +58,20 @@ type tally struct{ created, attached, unlinked, swept int }
 // unlinkWord is where, in the region, a holder says that it is going to unlink.
 const unlinkWord = 8
 
+// chance guards a racer's random numbers: two of its goroutines unlink at once.
+var chance sync.Mutex
+
 func race(args []string) error {
 	seed, _ := strconv.ParseUint(args[1], 10, 64)
 	who, _ := strconv.ParseUint(args[2], 10, 64)
 	random := rand.New(rand.NewPCG(seed, who))
 	phase = func(string) {
-		switch random.IntN(8) {
+		chance.Lock()
+		what, pause := random.IntN(8), random.IntN(200)
+		chance.Unlock()
+		switch what {
 		case 0:
-			time.Sleep(time.Duration(random.IntN(200)) * time.Microsecond)
+			time.Sleep(time.Duration(pause) * time.Microsecond)
 		case 1, 2:
 			runtime.Gosched()
 		}
@@ -112,7 +119,9 @@ func raceHold(f *File, random *rand.Rand, n *tally) error {
 		if _, err := f.file.WriteAt(said, unlinkWord); err != nil {
 			return err
 		}
-		if err := f.Unlink(); err != nil {
+		twice := make(chan error)
+		go func() { twice <- f.Unlink() }()
+		if err := errors.Join(f.Unlink(), <-twice); err != nil {
 			return err
 		}
 		if linked, err := f.Linked(); err != nil || linked {

@@ -33,6 +33,7 @@ func (f *File) Unlink() error {
 		if linked, err := f.Linked(); err != nil || !linked {
 			return err
 		}
+		phase("named")
 		done, err := f.unlinkByRight()
 		if done || err != nil {
 			return err
@@ -56,7 +57,6 @@ func (f *File) unlinkByRight() (done bool, err error) {
 		defer tryLock(fd, none, unlinkByte)
 		phase("right")
 		done, err = true, unlinkIf(f.path, fd)
-		phase("unlinked")
 		return err
 	})
 	return done, err
@@ -69,8 +69,10 @@ func unlinkIf(path string, fd int) error {
 	if err != nil || !same {
 		return err
 	}
+	phase("looked")
 	if err := unix.Unlink(path); err != nil && !errors.Is(err, unix.ENOENT) {
 		return fmt.Errorf("shm: %s: unlink: %w", path, err)
 	}
+	phase("unlinked")
 	return nil
 }
