@@ -47,6 +47,10 @@ func (t *Team) Exchange(ctx context.Context, mine Post) ([]Post, error) {
 	return posts, nil
 }
 
+// Rendezvous is a barrier inside a call of the lane, between Publish and Leave:
+// what a member stored before it, others may read after it.
+func (l *Lane) Rendezvous(ctx context.Context) error { return l.team.rendezvous(ctx) }
+
 // rendezvous counts up the own word and waits for the others'. Its release store
 // comes after all stores of the calling operation.
 func (t *Team) rendezvous(ctx context.Context) error {

@@ -77,6 +77,17 @@ func (h *Host) Lost(rank int, how string) {
 	}
 }
 
+// Life is what the liveness word of one rank says now. Unlike Observe it costs
+// one load, so a launcher may ask whenever a rank ends.
+func (h *Host) Life(rank int) Life {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.r.head == nil || rank < 0 || rank >= h.r.Size {
+		return NotCome
+	}
+	return h.r.blocks[rank].lifeNow()
+}
+
 // Observe reads what all ranks are doing.
 func (h *Host) Observe() Snapshot {
 	h.mu.Lock()

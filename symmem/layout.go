@@ -90,6 +90,8 @@ type block struct {
 	// Goroutines of the rank claim entries by an atomic count in the process.
 	ring [ringRecords]recordWords
 
+	_ [lineBytes]byte // pairs of lines: see place
+
 	teams [maxTeams]place
 }
 
@@ -122,16 +124,19 @@ type place struct {
 	arrived uint64
 	posted  uint64
 	_       [lineBytes - 16]byte
+	// revoked is used in the block of the team's rank 0 only: 0, or world rank
+	// + 1 of the member that gave up. Changed once by compare-and-swap after
+	// the author's account (kind, length, text) is written in its own place. It
+	// is the neighbour of the polled line because it is hardly ever written:
+	// processors fetch lines in pairs, and a busy neighbour would be dragged
+	// back and forth with the counters.
+	revoked atomic.Uint32
+	kind    uint32
+	length  uint32
+	text    [maxTeamText]byte
 	// call is the record of the team's latest collective (lane 0). Writer: the
 	// member; readers: members behind their spin, Observe.
 	call recordWords
-	// revoked is used in the block of the team's rank 0 only: 0, or world rank
-	// + 1 of the member that gave up. Changed once by compare-and-swap after
-	// the author's account below is written.
-	revoked atomic.Uint32
-	kind    uint32 // the author's account, in the author's own place
-	length  uint32
-	text    [maxTeamText]byte
 	// post is the member's part of an exchange, in two halves by the parity of
 	// its number. Half k is written again only for number k+2, which the member
 	// reaches only after all have arrived at k+1, that is, have read k.

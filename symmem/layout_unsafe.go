@@ -18,11 +18,11 @@ const (
 var (
 	_ [lineBytes]byte                                 = [unsafe.Sizeof(doorbellLine{})]byte{}
 	_ [0]byte                                         = [unsafe.Sizeof(block{}) % lineBytes]byte{}
-	_ [0]byte                                         = [unsafe.Sizeof(place{}) % lineBytes]byte{}
+	_ [0]byte                                         = [unsafe.Sizeof(place{}) % (2 * lineBytes)]byte{}
 	_ [0]byte                                         = [unsafe.Sizeof(notice{}) % lineBytes]byte{}
 	_ [0]byte                                         = [unsafe.Sizeof(identity{}) % lineBytes]byte{}
 	_ [0]byte                                         = [unsafe.Sizeof(waitRecord{}) % lineBytes]byte{}
-	_ [0]byte                                         = [unsafe.Offsetof(block{}.teams) % lineBytes]byte{}
+	_ [0]byte                                         = [unsafe.Offsetof(block{}.teams) % (2 * lineBytes)]byte{}
 	_ [pageBytes - unsafe.Sizeof(commons{})%4096]byte // commons fits its page
 )
 

@@ -30,9 +30,9 @@ type Team struct {
 	exchanges uint64
 	arrived   *shmsync.Flags // the others' barriers
 	posted    *shmsync.Flags // the others' exchanges
-	lane     *Lane
-	revoked  *atomic.Uint32
-	closed   atomic.Bool
+	lane      *Lane
+	revoked   *atomic.Uint32
+	closed    atomic.Bool
 }
 
 func newTeam(w *World, number int, members []int) *Team {
@@ -82,6 +82,12 @@ func (t *Team) Lane() *Lane { return t.lane }
 func (t *Team) Ring(r int) {
 	t.w.fence.Add(1)
 	t.block(r).bell.Ring()
+}
+
+// RingAll wakes whichever members sleep, after a full barrier.
+func (t *Team) RingAll() {
+	t.w.fence.Add(1)
+	t.ringMembers()
 }
 
 func (t *Team) ringMembers() {

@@ -24,7 +24,7 @@ type World struct {
 
 	abortMu  sync.Mutex
 	closed   atomic.Bool
-	handed   atomic.Bool   // slices of the windows were handed out
+	holds    atomic.Int64  // reasons to leave the windows mapped at Close
 	ringNext atomic.Uint64 // entries written to the ring of records
 	waits    waitPlaceSet
 	fence    atomic.Uint32 // target of the locked instruction before doorbells are looked at
@@ -118,7 +118,7 @@ func (w *World) Close() error {
 	// its park runs out.
 	w.r.ringAll()
 	w.r.closeFiles()
-	if w.quiet() && !w.handed.Load() {
+	if w.quiet() && w.holds.Load() == 0 {
 		w.r.unmapAll()
 	}
 	w.opts.log("left")
@@ -193,9 +193,16 @@ func (w *World) inspect() error {
 	return nil
 }
 
-// SetHanded notes that a slice of the windows left the library, so that Close
-// leaves them mapped.
-func (w *World) SetHanded() { w.handed.Store(true) }
+// Hold keeps the windows mapped when the world is closed, until Unhold: somebody
+// may still touch them, a program that was handed a slice (which is for ever) or
+// an engine whose operations pass no lane.
+func (w *World) Hold() { w.holds.Add(1) }
+
+// Unhold undoes one Hold.
+func (w *World) Unhold() { w.holds.Add(-1) }
+
+// SetHanded notes that a slice of the windows left the library.
+func (w *World) SetHanded() { w.Hold() }
 
 // Window is the memory of rank's window. Only package window computes addresses
 // in it.
