@@ -1,0 +1,122 @@
+package launch
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/internal/topo"
+	"github.com/symwin/symwin/symmem"
+)
+
+// Flags defines the launcher's flags on fs and returns the options that parsing
+// fills. Every command that starts ranks defines them through here.
+func Flags(fs *pflag.FlagSet) *Options {
+	o := new(Options)
+	flag := func(set func(string) error, name, short, usage string) {
+		fs.VarP(&value{set: set}, name, short, usage)
+	}
+	flag(func(s string) (err error) { o.N, err = ranks(s); return },
+		"np", "n", "`N` ranks, 1 to 1024; also -np (default: the CPUs this process may use)")
+	flag(func(s string) (err error) { o.BindTo, err = topo.ParsePolicy(s); return },
+		"bind-to", "", "`WHAT` each rank is bound to before it starts: share (default; the usable CPUs divided evenly, whole cores, "+
+			"inside a NUMA node where it fits; nothing if there are more ranks than CPUs), core, numa, none")
+	flag(func(s string) (err error) { o.Window, err = env.Size(s); return },
+		"window", "", "`SIZE` of a rank's window: address space, not memory (default 1G)")
+	flag(func(s string) (err error) { o.Backing, err = symmem.ParseBacking(s); return },
+		"backing", "", "`KIND` of memory: shm (/dev/shm), memfd (where /dev/shm is small), auto (default)")
+	flag(func(s string) error {
+		if name, _, ok := strings.Cut(s, "="); !ok || name == "" {
+			return fmt.Errorf("%q is no NAME=VALUE", s)
+		}
+		o.Env = append(o.Env, s)
+		return nil
+	}, "env", "x", "`NAME=VALUE` set for the ranks; may be repeated")
+	flag(func(s string) (err error) { o.Timeout, err = env.ParseDuration(s); return },
+		"timeout", "", "`TIME` for the whole job; then SIGQUIT (Go prints its stacks), SIGTERM, SIGKILL, exit 124 (default: none)")
+	flag(func(s string) (err error) { o.StallReport, err = orNone(s); return },
+		"stall-report", "", "`TIME` after which a wait tells which ranks are late and what they do; 0: never (default 10s)")
+	flag(func(s string) (err error) { o.Stall, err = orNone(s); return },
+		"stall", "", "`TIME` after which a wait fails; 0: never (default 10m)")
+	fs.BoolVar(&o.TagOutput, "tag-output", false, "write whole lines only, each with its \"[rank] \"")
+	fs.BoolVar(&o.ReportBindings, "report-bindings", false, "tell which CPUs each rank got")
+	fs.BoolVarP(&o.Verbose, "verbose", "v", false, "tell what is started and how each rank ended")
+	return o
+}
+
+// Parse parses args with fs, which has the launcher's flags among others. It
+// takes -np as mpirun does. Where interspersed is false the flags end at the
+// first word that is none: what follows is a program's.
+func Parse(fs *pflag.FlagSet, args []string, interspersed bool) error {
+	fs.SetInterspersed(interspersed)
+	return fs.Parse(expandNP(fs, args, interspersed))
+}
+
+// expandNP writes -np as --np, which pflag would read as -n with the value "p".
+func expandNP(fs *pflag.FlagSet, args []string, interspersed bool) []string {
+	out := append([]string(nil), args...)
+	for i := 0; i < len(out); i++ {
+		arg := out[i]
+		if arg == "-np" || strings.HasPrefix(arg, "-np=") {
+			arg = "-" + arg
+			out[i] = arg
+		}
+		if arg == "--" || !interspersed && (arg == "-" || !strings.HasPrefix(arg, "-")) {
+			break
+		}
+		if takesNext(fs, arg) {
+			i++
+		}
+	}
+	return out
+}
+
+// takesNext reports whether arg is a flag whose value is the next argument.
+func takesNext(fs *pflag.FlagSet, arg string) bool {
+	if name, long := strings.CutPrefix(arg, "--"); long {
+		f := fs.Lookup(name) // with "=value" it is no name
+		return f != nil && f.NoOptDefVal == ""
+	}
+	shorts, isFlag := strings.CutPrefix(arg, "-")
+	for i := 0; isFlag && i < len(shorts); i++ {
+		f := fs.ShorthandLookup(shorts[i : i+1])
+		if f == nil {
+			return false
+		}
+		if f.NoOptDefVal == "" {
+			return i == len(shorts)-1
+		}
+	}
+	return false
+}
+
+// value is a flag whose meaning is a function; its default stands in the usage.
+type value struct {
+	set  func(string) error
+	text string
+}
+
+func (v *value) Set(s string) error { v.text = s; return v.set(s) }
+func (v *value) String() string     { return v.text }
+func (v *value) Type() string       { return "" }
+
+func ranks(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > MaxRanks {
+		return 0, fmt.Errorf("a job has 1 to %d ranks", MaxRanks)
+	}
+	return n, nil
+}
+
+// orNone reads a duration whose zero means none, which [Options] write as
+// negative.
+func orNone(text string) (time.Duration, error) {
+	d, err := env.ParseDuration(text)
+	if err == nil && d == 0 {
+		d = -1
+	}
+	return d, err
+}

@@ -1,0 +1,277 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/symwin/symwin/symmem"
+)
+
+// How long a job that is lost gets for each step of its end. Ranks in a symwin
+// call hear of a loss within a millisecond; the grace is for what they do then:
+// writing their error, deferred clean-up, the stacks of a SIGQUIT.
+const (
+	grace     = time.Second
+	graceTERM = 2 * time.Second
+)
+
+// rung is one step of the way down: after so long, this signal.
+type rung struct {
+	after  time.Duration
+	signal syscall.Signal
+}
+
+// supervisor watches one job between the start of its ranks and the end of the
+// last. One goroutine does everything.
+type supervisor struct {
+	*job
+	clock  stopwatch
+	ladder []rung // what is still to be done to end the job; nil: it is not being ended
+
+	ends []end
+	over []bool // which ranks have ended
+	left int
+	told bool // the region knows of a rank that exited before joining
+
+	// The first thing that went wrong decides the exit code.
+	scene     *scene         // a rank ended badly
+	ruling    string         // or the launcher decided itself: time-out, second ^C, cancelled
+	rulingEnd int            // with this exit code
+	before    string         // what the ranks were doing then
+	forwarded syscall.Signal // the last signal passed on that is meant to end things
+}
+
+// supervise forwards signals, ends the job when a rank ends badly, when its time
+// is over, when ctx is done or at a second ^C, and returns when all ranks have
+// ended. startErr is why not all were started.
+func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-chan os.Signal, startErr error) Result {
+	s := &supervisor{job: j, ends: make([]end, j.N), over: make([]bool, j.N), left: len(j.ranks)}
+	s.clock.set(j.Timeout)
+	if startErr != nil {
+		s.kill(syscall.SIGKILL)
+		s.ladder = []rung{}
+	}
+	done := ctx.Done()
+	for s.left > 0 {
+		select {
+		case e, open := <-endings:
+			if !open {
+				panic("launch: fewer ends than ranks")
+			}
+			s.rankEnded(e)
+		case sig := <-signals:
+			s.signalled(sig.(syscall.Signal))
+		case <-s.clock.C():
+			s.timeUp()
+		case <-done:
+			done = nil
+			s.rule(exitSignal+int(syscall.SIGTERM), fmt.Sprintf("cancelled (%v)", context.Cause(ctx)))
+			s.descend(rung{0, syscall.SIGTERM}, rung{graceTERM, syscall.SIGKILL})
+		}
+	}
+	s.clock.set(0)
+	if s.ladder != nil {
+		// The ranks are gone; what they left in their groups goes too.
+		s.kill(syscall.SIGKILL)
+	}
+	result := s.result(startErr)
+	j.clear()
+	if result.Verdict != "" {
+		j.say("%s", result.Verdict)
+	}
+	return result
+}
+
+// clear buries the dead. Until here they were zombies and held their numbers.
+func (j *job) clear() {
+	j.guardian.watch(0)
+	for _, p := range j.ranks {
+		_, _ = syscall.Wait4(p.pid, nil, 0, nil)
+		_ = syscall.Close(p.pidfd)
+	}
+	j.outputs.finish()
+}
+
+func (s *supervisor) rankEnded(e ended) {
+	s.left--
+	s.ends[e.rank], s.over[e.rank] = e.end, true
+	if s.Verbose {
+		s.say("rank %d %v", e.rank, e.end)
+	}
+	switch {
+	case s.scene != nil || s.ruling != "":
+		// Why the job ends is settled.
+	case e.end.bad():
+		s.scene = &scene{first: e.rank, before: s.host.Observe(), early: append([]bool(nil), s.over...)}
+		s.host.Lost(e.rank, e.end.String())
+		wait := time.Duration(0)
+		if s.scene.joined() {
+			wait = grace
+		}
+		s.descend(rung{wait, syscall.SIGTERM}, rung{graceTERM, syscall.SIGKILL})
+	case !s.told && s.host.Life(e.rank) == symmem.NotCome:
+		// Without this rank no Join can succeed, so whoever waits there, or
+		// will, is told now. A program that is none of symwin's does not ask.
+		s.told = true
+		s.host.Lost(e.rank, e.end.String()+" before joining")
+	}
+}
+
+// descend begins to end the job; a shorter way down replaces a longer one.
+func (s *supervisor) descend(ladder ...rung) {
+	s.ladder = ladder
+	s.step()
+}
+
+// step takes all rungs that are due and sets the clock for the next.
+func (s *supervisor) step() {
+	for len(s.ladder) > 0 && s.ladder[0].after == 0 {
+		s.kill(s.ladder[0].signal)
+		s.ladder = s.ladder[1:]
+	}
+	if len(s.ladder) > 0 {
+		s.clock.set(s.ladder[0].after)
+	} else {
+		s.clock.set(0)
+	}
+}
+
+// rule ends the job by the launcher's own decision, unless something went wrong
+// before.
+func (s *supervisor) rule(code int, why string) {
+	if s.scene != nil || s.ruling != "" {
+		return
+	}
+	snapshot := s.host.Observe()
+	s.ruling, s.rulingEnd = why, code
+	if (&scene{before: snapshot}).joined() {
+		s.before = doing(snapshot, s.over, -1)
+	}
+	s.host.Abort(why)
+}
+
+func (s *supervisor) timeUp() {
+	if s.ladder != nil {
+		if len(s.ladder) > 0 {
+			s.ladder[0].after = 0
+		}
+		s.step()
+		return
+	}
+	s.rule(exitTimeout, fmt.Sprintf("timed out after %v (--timeout)", s.Timeout))
+	s.descend(rung{0, syscall.SIGQUIT}, rung{grace, syscall.SIGTERM}, rung{graceTERM, syscall.SIGKILL})
+}
+
+func (s *supervisor) signalled(sig syscall.Signal) {
+	switch sig {
+	case syscall.SIGPIPE: // whoever wrote has the error
+	case syscall.SIGTSTP:
+		// The time that follows belongs to nobody.
+		s.kill(sig)
+		s.clock.stop()
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	case syscall.SIGCONT:
+		s.clock.resume()
+		s.kill(sig)
+		if s.input != nil {
+			s.input.continued()
+		}
+	case syscall.SIGINT:
+		if s.forwarded == syscall.SIGINT {
+			s.rule(exitSignal+int(sig), "killed at the second SIGINT")
+			s.descend(rung{0, syscall.SIGKILL})
+			return
+		}
+		s.forwarded = sig
+		s.kill(sig)
+	case syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
+		s.forwarded = sig
+		s.kill(sig)
+	default:
+		s.kill(sig)
+	}
+}
+
+// kill signals the process groups of all ranks, of the dead too: what they
+// started may live, and a zombie keeps the number of its group from being given
+// away.
+func (s *supervisor) kill(sig syscall.Signal) {
+	for _, p := range s.ranks {
+		_ = syscall.Kill(-p.pid, sig)
+	}
+}
+
+// result says how it ended and why.
+func (s *supervisor) result(startErr error) Result {
+	if startErr != nil {
+		code := 1
+		if e := (*startError)(nil); errors.As(startErr, &e) {
+			code = e.exitCode()
+		}
+		return Result{ExitCode: code, Verdict: startErr.Error(), Rank: -1}
+	}
+	if s.ruling != "" {
+		return Result{ExitCode: s.rulingEnd, Verdict: join(s.ruling, s.before), Rank: -1}
+	}
+	after := s.host.Observe()
+	if s.scene == nil {
+		return Result{Verdict: unclosed(after), Rank: -1}
+	}
+	if s.ends[s.scene.first].by(s.forwarded) {
+		return Result{ExitCode: exitSignal + int(s.forwarded), Verdict: "ended by " + signalName(s.forwarded), Rank: s.scene.first}
+	}
+	s.scene.ends, s.scene.abort = s.ends, after.Abort
+	rank, code, how := s.scene.blame()
+	if s.scene.joined() {
+		how = join(how, doing(s.scene.before, s.scene.early, rank))
+	}
+	return Result{ExitCode: code, Verdict: how, Rank: rank}
+}
+
+// stopwatch is a timer that can be stopped and resumed.
+type stopwatch struct {
+	timer *time.Timer // nil: not running
+	since time.Time
+	left  time.Duration // 0: not set
+}
+
+// set lets it run out after d; 0 switches it off. One that is stopped starts
+// again.
+func (w *stopwatch) set(d time.Duration) {
+	w.halt()
+	w.left = d
+	w.resume()
+}
+
+func (w *stopwatch) halt() {
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
+}
+
+// stop keeps what is left of the time.
+func (w *stopwatch) stop() {
+	if w.timer != nil {
+		w.left = max(w.left-time.Since(w.since), 1)
+		w.halt()
+	}
+}
+
+func (w *stopwatch) resume() {
+	if w.timer == nil && w.left > 0 {
+		w.since, w.timer = time.Now(), time.NewTimer(w.left)
+	}
+}
+
+// C fires when the time is over; never if the watch is off or stopped.
+func (w *stopwatch) C() <-chan time.Time {
+	if w.timer == nil {
+		return nil
+	}
+	return w.timer.C
+}

@@ -1,0 +1,164 @@
+package launch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/symwin/symwin/internal/topo"
+	"github.com/symwin/symwin/symmem"
+)
+
+// scene is what is known when a job has ended badly.
+type scene struct {
+	first  int               // the rank that was seen to end badly first
+	ends   []end             // of all ranks, by the time everything was over
+	before symmem.Snapshot   // taken when the first bad end was seen
+	early  []bool            // which ranks had ended by then
+	abort  *symmem.AbortInfo // the region's first cause, which may be older than what was seen
+}
+
+// joined reports whether any rank had come: otherwise the program is none of
+// symwin's, or did not get so far, and the region has nothing to tell.
+func (s *scene) joined() bool {
+	return slices.ContainsFunc(s.before.Ranks, func(r symmem.RankState) bool { return r.Life != symmem.NotCome })
+}
+
+// blame finds the first cause. The launcher reaps ranks in any order: those that
+// merely heard of a death are often gone before the dead rank itself, which the
+// kernel still clears up. So the abort record decides where there is one.
+func (s *scene) blame() (rank, code int, how string) {
+	code = s.ends[s.first].exitCode()
+	tell := func(rank int) string { return fmt.Sprintf("rank %d %v", rank, s.ends[rank]) }
+	if s.abort == nil || !s.joined() {
+		return s.first, code, tell(s.first)
+	}
+	a := s.abort
+	if a.Kind == symmem.AbortRankFailed && len(a.Ranks) > 0 {
+		rank = a.Ranks[0]
+		for _, r := range a.Ranks {
+			if s.ends[r].bad() {
+				rank = r
+				break
+			}
+		}
+		if s.ends[rank].bad() {
+			return rank, s.ends[rank].exitCode(), tell(rank)
+		}
+		// It died for its peers, but told its parent that all was well.
+		if s.before.Ranks[rank].Life == symmem.NotCome {
+			return rank, code, tell(rank) + " before joining"
+		}
+		return rank, code, tell(rank) + " but never closed its world"
+	}
+	if a.Author < 0 {
+		return s.first, code, tell(s.first)
+	}
+	if s.ends[a.Author].bad() {
+		code = s.ends[a.Author].exitCode()
+	}
+	if a.Kind == symmem.AbortTimeout {
+		code = exitTimeout
+	}
+	return a.Author, code, fmt.Sprintf("rank %d gave up (%v: %s) and %v", a.Author, a.Kind, a.Text, s.ends[a.Author])
+}
+
+// doing tells in one phrase what the ranks were doing, those without except.
+func doing(s symmem.Snapshot, ended []bool, except int) string {
+	phrases := make([]string, len(s.Ranks))
+	for r, state := range s.Ranks {
+		if r != except {
+			phrases[r] = activity(state, ended[r])
+		}
+	}
+	return grouped(phrases)
+}
+
+func activity(r symmem.RankState, ended bool) string {
+	switch {
+	case r.Life == symmem.Left:
+		return "had closed its world"
+	case r.Life == symmem.NotCome && ended:
+		return "had exited before joining"
+	case r.Life == symmem.NotCome:
+		return "had not joined"
+	case r.Life == symmem.Dead:
+		return "was dead"
+	case len(r.Waits) > 0:
+		// A rank's oldest wait is the one that explains it.
+		w := slices.MaxFunc(r.Waits, func(a, b symmem.WaitState) int { return int(a.Since - b.Since) })
+		text := fmt.Sprintf("waited in %v", w.Call)
+		if len(w.Missing) > 0 {
+			text += " for " + rankList(w.Missing)
+		}
+		if s := w.Since.Truncate(time.Second); s > 0 {
+			text += fmt.Sprintf(" since %v", s)
+		}
+		return text
+	case r.Call.Sequence == 0 && r.Call.Op == symmem.OpNone:
+		return "had made no call"
+	}
+	return fmt.Sprintf("last called %v", r.Call)
+}
+
+// maxGroups bounds a verdict's length: beyond so many different phrases nobody
+// reads on.
+const maxGroups = 12
+
+// grouped writes each phrase once, with the ranks that share it; an empty phrase
+// is nobody's.
+func grouped(phrases []string) string {
+	var order []string
+	who := map[string][]int{}
+	for r, p := range phrases {
+		if p == "" {
+			continue
+		}
+		if who[p] == nil {
+			order = append(order, p)
+		}
+		who[p] = append(who[p], r)
+	}
+	var parts []string
+	for i, p := range order {
+		if i == maxGroups {
+			left := 0
+			for _, p := range order[i:] {
+				left += len(who[p])
+			}
+			parts = append(parts, fmt.Sprintf("and %d ranks more", left))
+			break
+		}
+		parts = append(parts, rankList(who[p])+" "+p)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// rankList reads "rank 3" or "ranks 0-2,7".
+func rankList(ranks []int) string {
+	if len(ranks) == 1 {
+		return fmt.Sprintf("rank %d", ranks[0])
+	}
+	return "ranks " + topo.FormatList(ranks)
+}
+
+// unclosed names, after a good end, the ranks that joined and never closed their
+// world: their peers would have taken that for a death.
+func unclosed(s symmem.Snapshot) string {
+	var ranks []int
+	for r, state := range s.Ranks {
+		if state.Life == symmem.Dead || state.Life == symmem.Alive {
+			ranks = append(ranks, r)
+		}
+	}
+	if ranks == nil {
+		return ""
+	}
+	return rankList(ranks) + " exited with code 0 but never closed the world (defer w.Close())"
+}
+
+// join joins two parts of a verdict.
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
+}
