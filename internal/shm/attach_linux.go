@@ -50,16 +50,7 @@ func Attach(name string) (*File, error) {
 func open(path string) (*File, error) {
 	fd, err := openFile(path, unix.O_NOFOLLOW)
 	if err != nil {
-		// What cannot be opened is looked at from outside, to name what is wrong.
-		var st unix.Stat_t
-		if unix.Fstatat(unix.AT_FDCWD, path, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
-			if foreign := judge(path, &st); foreign != nil {
-				return nil, foreign
-			}
-		} else if _, e := os.Stat(filepath.Dir(path)); errors.Is(e, fs.ErrNotExist) {
-			return nil, fmt.Errorf("shm: the directory %s does not exist: mount a tmpfs there or set SYMWIN_SHM_DIR: %w", filepath.Dir(path), err)
-		}
-		return nil, fmt.Errorf("shm: %s: open: %w", path, err)
+		return nil, refused(path, err)
 	}
 	f, err := adopt(fd, path)
 	if err != nil {
@@ -71,6 +62,19 @@ func open(path string) (*File, error) {
 	}
 	f.path = path
 	return f, nil
+}
+
+// refused looks from outside at what cannot be opened, to name what is wrong.
+func refused(path string, err error) error {
+	var st unix.Stat_t
+	if unix.Fstatat(unix.AT_FDCWD, path, &st, unix.AT_SYMLINK_NOFOLLOW) == nil {
+		if foreign := judge(path, &st); foreign != nil {
+			return foreign
+		}
+	} else if _, e := os.Stat(filepath.Dir(path)); errors.Is(e, fs.ErrNotExist) {
+		return fmt.Errorf("shm: the directory %s does not exist: mount a tmpfs there or set SYMWIN_SHM_DIR: %w", filepath.Dir(path), err)
+	}
+	return fmt.Errorf("shm: %s: open: %w", path, err)
 }
 
 func openFile(path string, flags int) (fd int, err error) {

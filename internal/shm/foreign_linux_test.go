@@ -133,9 +133,12 @@ func TestDirectories(t *testing.T) {
 
 	t.Setenv("SYMWIN_SHM_DIR", "/proc")
 	_, err = Create(name, 1, nil)
-	require.ErrorContains(t, err, "O_TMPFILE")
-	require.ErrorContains(t, err, "SYMWIN_SHM_DIR")
-	require.ErrorIs(t, err, errors.ErrUnsupported)
+	if os.Geteuid() == 0 { // others are not even allowed to try
+		require.ErrorContains(t, err, "O_TMPFILE")
+		require.ErrorContains(t, err, "SYMWIN_SHM_DIR")
+		require.ErrorIs(t, err, errors.ErrUnsupported)
+	}
+	require.Error(t, err)
 
 	t.Setenv("SYMWIN_SHM_DIR", filepath.Join(t.TempDir(), "missing"))
 	_, err = Create(name, 1, nil)

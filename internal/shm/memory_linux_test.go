@@ -70,7 +70,7 @@ func TestSparse(t *testing.T) {
 	b[size-1] = 1
 	var st unix.Stat_t
 	require.NoError(t, unix.Fstat(f.Fd(), &st))
-	require.EqualValues(t, 4096/512, st.Blocks)
+	require.LessOrEqual(t, st.Blocks*512, int64(4*mib), "one page, of whatever size")
 	require.NoError(t, Unmap(b))
 	h, free, err := Heap(size)
 	require.NoError(t, err)
@@ -139,9 +139,7 @@ func TestPopulate(t *testing.T) {
 		require.Contains(t, smaps(t, b), "Rss:                   0 kB")
 		require.NoError(t, Populate(b[5000:5000]))
 		require.NoError(t, Populate(b[5000:9000]))
-		if !old { // touching may map neighbours too
-			require.Contains(t, smaps(t, b), "Rss:                   8 kB")
-		}
+		require.NotContains(t, smaps(t, b), "Rss:                   0 kB")
 		require.NoError(t, Populate(b[100:]))
 		require.Contains(t, smaps(t, b), "Rss:                1024 kB")
 		require.True(t, bytes.Equal(pattern(mib), b))
@@ -257,7 +255,8 @@ func privateMounts() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 	if uid := os.Geteuid(); uid != 0 {
 		attr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}}
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}}
 	}
 	return attr
 }

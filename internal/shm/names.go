@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/symwin/symwin/internal/env"
 )
 
 // prefix begins the name of every region file, whoever owns it.
@@ -14,12 +16,7 @@ const prefix = "symwin-"
 // Dir is the directory in which regions have their names: /dev/shm, or
 // SYMWIN_SHM_DIR, an absolute path, where that is set. It is read anew by each
 // call; a File remembers the directory it was opened in.
-func Dir() string {
-	if dir := os.Getenv("SYMWIN_SHM_DIR"); dir != "" {
-		return dir
-	}
-	return "/dev/shm"
-}
+func Dir() string { return env.Get(env.KeyShmDir) }
 
 // Name is the name of this user's region for a job: symwin-<uid>-<job>. The
 // effective uid is in it so that two users with one job key do not meet.
@@ -35,7 +32,7 @@ func locate(name string) (path string, err error) {
 	dir := Dir()
 	switch {
 	case !filepath.IsAbs(dir):
-		return "", fmt.Errorf("shm: SYMWIN_SHM_DIR=%q is not an absolute path: ranks with other working directories would look elsewhere", dir)
+		return "", fmt.Errorf("shm: %s=%q is not an absolute path: ranks with other working directories would look elsewhere", env.KeyShmDir, dir)
 	case !strings.HasPrefix(name, ownPrefix()) || len(name) == len(ownPrefix()):
 		return "", fmt.Errorf("shm: %q cannot be a region's name: it must be %s<job>", name, ownPrefix())
 	case len(name) > 255:

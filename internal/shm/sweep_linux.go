@@ -56,8 +56,7 @@ func sweep(path string) (outcome, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return gone, nil
 	} else if err != nil {
-		_, err := open(path) // names what is wrong
-		return alive, err
+		return alive, refused(path, err)
 	}
 	f, err := adopt(fd, path)
 	if err != nil {
