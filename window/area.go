@@ -1,0 +1,140 @@
+package window
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/symwin/symwin/symmem"
+)
+
+// Area is memory that a team's members share: a piece of the same length in each
+// member's window, at an offset of that member's own. Engines keep their
+// sessions' and streams' words and buffers in areas.
+//
+// Local, Peer and Size may be called concurrently, by whoever is inside an
+// operation of the team or of a lane over it. They do not keep the region mapped
+// beyond World.Close: an engine whose operations pass no lane calls World.Hold.
+type Area struct {
+	team   *symmem.Team
+	kind   string
+	size   int64
+	off    int64    // in the own window
+	taken  int64    // bytes, with what rounding added
+	bytes  [][]byte // by team rank, bounded to the area
+	closed bool
+}
+
+// OpenArea makes an area of size bytes in the window of every member of team.
+// It is collective over the team and an operation of it: all members give the
+// same kind (who opens it, with which parameters; it is compared) and the same
+// size, else ErrMismatch naming the odd one. Different teams may open areas from
+// different goroutines at the same time.
+//
+// The memory is zero, begins on a page and is the area's alone. If it is not to
+// be had on some rank, all members return the same *symmem.NoSpaceError and the
+// team goes on. Any other error after the call was published revokes the team.
+func OpenArea(ctx context.Context, team *symmem.Team, kind string, size int64) (*Area, error) {
+	if size < 0 || size >= tooLarge {
+		return nil, fmt.Errorf("open %s: %w: an area of %d bytes", kind, symmem.ErrUsage, size)
+	}
+	a := &Area{team: team, kind: kind, size: size, taken: pages(size)}
+	if err := a.open(ctx); err != nil {
+		return nil, fmt.Errorf("open %s: %w", kind, err)
+	}
+	return a, nil
+}
+
+func (a *Area) record(op symmem.Op) symmem.Record {
+	return symmem.Record{Op: op, Count: uint64(a.size), Digest: digest(a.kind)}
+}
+
+func (a *Area) open(ctx context.Context) error {
+	lane := a.team.Lane()
+	if err := lane.Enter(ctx, a.record(symmem.OpOpen)); err != nil {
+		return err
+	}
+	lane.Publish() // reserving may take long: peers shall see what this rank does
+	h := heapOf(a.team.World())
+	var mine vote
+	var err error
+	a.off, err = h.takeArea(a.taken)
+	if err != nil && !errors.As(err, &mine.short) {
+		return lane.Leave(err)
+	}
+	mine.off = a.off
+	posts, err := a.team.Exchange(ctx, mine.post())
+	if err != nil {
+		// The place stays taken: other members may have seen all votes, and be
+		// writing here already.
+		return lane.Leave(err)
+	}
+	short := verdict(a.team, posts)
+	if short == nil {
+		return lane.Leave(a.see(posts))
+	}
+	if mine.short == nil {
+		err = h.giveArea(a.off, a.taken)
+	}
+	if err := lane.Leave(err); err != nil {
+		return err
+	}
+	return short
+}
+
+// see takes the members' offsets over, none of them before it is checked.
+func (a *Area) see(posts []symmem.Post) error {
+	w := a.team.World()
+	a.bytes = make([][]byte, len(posts))
+	for r, p := range posts {
+		b, err := Resolve(w, a.team.WorldRank(r), int64(p[1]), a.size)
+		if err != nil {
+			return err
+		}
+		if int64(p[1])%pageBytes != 0 {
+			return fmt.Errorf("%w: rank %d opened its area at offset %#x, which is no page", symmem.ErrRegion, a.team.WorldRank(r), p[1])
+		}
+		a.bytes[r] = b
+	}
+	return nil
+}
+
+// Size is the length of each member's piece in bytes.
+func (a *Area) Size() int64 { return a.size }
+
+// Team is the team whose members share the area.
+func (a *Area) Team() *symmem.Team { return a.team }
+
+// Local is the own piece.
+func (a *Area) Local() []byte { return a.bytes[a.team.Rank()] }
+
+// Peer is the piece of the member with team rank r.
+func (a *Area) Peer(r int) []byte { return a.bytes[r] }
+
+// Close gives the memory back. It is collective over the team and an operation
+// of it; it returns when every member has called it, so from then on nobody
+// writes here. It is the last thing the members do with the area, before
+// Team.Close, and may be skipped after an error: what a revoked team still had
+// open stays taken until the world ends, since a member may not have heard yet.
+func (a *Area) Close(ctx context.Context) error {
+	if err := a.close(ctx); err != nil {
+		return fmt.Errorf("close %s: %w", a.kind, err)
+	}
+	return nil
+}
+
+func (a *Area) close(ctx context.Context) error {
+	if a.closed {
+		return fmt.Errorf("this area is %w", symmem.ErrClosed)
+	}
+	lane := a.team.Lane()
+	if err := lane.Enter(ctx, a.record(symmem.OpClose)); err != nil {
+		return err
+	}
+	a.closed = true
+	_, err := a.team.Exchange(ctx, symmem.Post{})
+	if err == nil {
+		err = heapOf(a.team.World()).giveArea(a.off, a.taken)
+	}
+	return lane.Leave(err)
+}
