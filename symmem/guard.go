@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +24,7 @@ import (
 type guard struct {
 	r        *region
 	rank     int
-	abort    func(failed []int, how string)
+	abort    func(failed []int)
 	stop     atomic.Bool
 	sleepsOn atomic.Int32 // rank whose word the guard sleeps on, -1: none
 	ended    chan struct{}
@@ -34,7 +33,7 @@ type guard struct {
 
 // startGuard claims the rank's place and starts to guard it. The error is
 // errTaken if somebody has the place.
-func startGuard(r *region, rank int, pidfd bool, abort func([]int, string)) (*guard, error) {
+func startGuard(r *region, rank int, pidfd bool, abort func([]int)) (*guard, error) {
 	g := &guard{r: r, rank: rank, abort: abort, ended: make(chan struct{}), pidfd: pidfd}
 	g.sleepsOn.Store(-1)
 	claimed := make(chan error)
@@ -110,7 +109,7 @@ func (g *guard) next() int {
 			return s
 		case Dead:
 			if g.r.head.abort.Load() == 0 {
-				g.abort(g.r.dead(), "")
+				g.abort(g.r.dead())
 			}
 		}
 	}
@@ -180,10 +179,13 @@ func (g *guard) close() {
 	}
 }
 
-// how describes a death as far as a rank can know it.
-func diedText(ranks []int) string {
-	if len(ranks) == 1 {
+// diedText describes deaths as far as a rank can know them.
+func (r *region) diedText(ranks []int) string {
+	switch {
+	case int(r.head.joined.Load()) < r.Size:
+		return "died while joining"
+	case len(ranks) == 1:
 		return "its process ended without Close"
 	}
-	return fmt.Sprintf("%d processes ended without Close", len(slices.Compact(ranks)))
+	return fmt.Sprintf("%d processes ended without Close", len(ranks))
 }

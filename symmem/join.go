@@ -148,11 +148,8 @@ func enter(ctx context.Context, o Options, r *region, start time.Time) (*World, 
 	who.pid = uint32(os.Getpid())
 	who.started = startTime(os.Getpid())
 	who.cpus = usableCPUs()
-	guard, err := startGuard(r, o.Rank, o.pidfd, func(failed []int, how string) {
-		if how == "" {
-			how = diedText(failed)
-		}
-		w.abort(AbortRankFailed, failed, how)
+	guard, err := startGuard(r, o.Rank, o.pidfd, func(failed []int) {
+		w.abort(AbortRankFailed, failed, r.diedText(failed))
 	})
 	if errors.Is(err, errTaken) {
 		return nil, taken(o, w.mine, w.mine.lifeNow())
@@ -218,7 +215,7 @@ func (w *World) awaitJoined(ctx context.Context, start time.Time) error {
 			return nil // who died after it came is the ring's affair
 		}
 		if len(dead) > 0 {
-			w.abort(AbortRankFailed, dead, "died while joining")
+			w.abort(AbortRankFailed, dead, w.r.diedText(dead))
 		}
 		if err := w.abortError(); err != nil {
 			return err

@@ -187,7 +187,7 @@ func (w *World) inspect() error {
 	}
 	if w.r.anyDead() {
 		dead := w.r.dead()
-		w.abort(AbortRankFailed, dead, diedText(dead))
+		w.abort(AbortRankFailed, dead, w.r.diedText(dead))
 		return w.abortError()
 	}
 	return nil

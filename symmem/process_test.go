@@ -1,0 +1,302 @@
+package symmem_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/ranktest"
+	"github.com/symwin/symwin/symmem"
+)
+
+func TestMain(m *testing.M) {
+	ranktest.Main(m, map[string]ranktest.Scenario{
+		"barriers": func(ctx context.Context) error {
+			return joined(ctx, func(w *symmem.World) error {
+				for range 2000 {
+					if err := w.Team().Barrier(ctx); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+		"split": func(ctx context.Context) error {
+			return joined(ctx, func(w *symmem.World) error { return splitScenario(ctx, w) })
+		},
+		// Barriers for ever; says which error ended them.
+		"until-error": func(ctx context.Context) error {
+			return joined(ctx, func(w *symmem.World) error {
+				fmt.Println("joined")
+				for {
+					if err := w.Team().Barrier(ctx); err != nil {
+						fmt.Println("ended:", err)
+						var dead *symmem.RankFailedError
+						if errors.As(err, &dead) {
+							fmt.Println("failed ranks:", dead.Ranks)
+						}
+						if again := w.Team().Barrier(ctx); again == nil || !errors.Is(again, errors.Unwrap(err)) {
+							return fmt.Errorf("the next call said %v", again)
+						}
+						return nil
+					}
+				}
+			})
+		},
+		// Rank 0 never comes to the barrier.
+		"rank0-late": func(ctx context.Context) error {
+			return joined(ctx, func(w *symmem.World) error {
+				fmt.Println("joined")
+				if w.Rank() == 0 {
+					select {}
+				}
+				err := w.Team().Barrier(ctx)
+				fmt.Println("ended:", err)
+				return nil
+			})
+		},
+		"rank0-leaves": func(ctx context.Context) error {
+			return joined(ctx, func(w *symmem.World) error {
+				if w.Rank() == 0 {
+					return nil
+				}
+				err := w.Team().Barrier(ctx)
+				if !errors.Is(err, symmem.ErrLeft) {
+					return fmt.Errorf("got %v", err)
+				}
+				return nil
+			})
+		},
+		// The last barrier succeeds although rank 0 ends without Close after it.
+		"barrier-then-exit": func(ctx context.Context) error {
+			w, err := symmem.Join(ctx)
+			if err != nil {
+				return err
+			}
+			if err := w.Team().Barrier(ctx); err != nil {
+				return err
+			}
+			if w.Rank() == 0 {
+				os.Exit(0)
+			}
+			return w.Close()
+		},
+		"abort": func(ctx context.Context) error {
+			return joined(ctx, func(w *symmem.World) error {
+				if w.Rank() == 1 {
+					w.Abort(errors.New("the cat is on the keyboard"))
+				}
+				err := w.Team().Barrier(ctx)
+				var a *symmem.AbortedError
+				if !errors.As(err, &a) || a.Rank != 1 || !strings.Contains(a.Reason, "the cat is on the keyboard") {
+					return fmt.Errorf("got %v", err)
+				}
+				return nil
+			})
+		},
+		"join-only": func(ctx context.Context) error {
+			return joined(ctx, func(w *symmem.World) error { return nil })
+		},
+	})
+}
+
+func joined(ctx context.Context, f func(*symmem.World) error) error {
+	w, err := symmem.Join(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	return f(w)
+}
+
+// splitScenario makes odd and even teams, in reverse order, and a duplicate, and
+// closes and makes them again more often than there are numbers.
+func splitScenario(ctx context.Context, w *symmem.World) error {
+	for round := range 80 {
+		sub, err := w.Team().Split(ctx, w.Rank()%2, -w.Rank())
+		if err != nil {
+			return err
+		}
+		size := (w.Size() + 1 - w.Rank()%2) / 2
+		if sub.Size() != size || sub.WorldRank(sub.Rank()) != w.Rank() {
+			return fmt.Errorf("rank %d: team of %d, own rank %d", w.Rank(), sub.Size(), sub.Rank())
+		}
+		for r := 1; r < size; r++ {
+			if sub.WorldRank(r) >= sub.WorldRank(r-1) {
+				return fmt.Errorf("not ordered by key")
+			}
+		}
+		for range 1 + (round+w.Rank()%2)%3 {
+			if err := sub.Barrier(ctx); err != nil {
+				return err
+			}
+		}
+		if err := sub.Close(ctx); err != nil {
+			return err
+		}
+		if err := sub.Barrier(ctx); !errors.Is(err, symmem.ErrClosed) {
+			return fmt.Errorf("barrier on a closed team: %v", err)
+		}
+	}
+	none, err := w.Team().Split(ctx, -1, 0)
+	if err != nil || none != nil {
+		return fmt.Errorf("negative color: %v, %v", none, err)
+	}
+	// All numbers but the world's, then one too many: agreed, and all go on.
+	for range 63 {
+		if _, err := w.Team().Split(ctx, 0, 0); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Team().Split(ctx, 0, 0); !errors.Is(err, symmem.ErrNoSpace) {
+		return fmt.Errorf("the 65th team: %v", err)
+	}
+	return w.Team().Barrier(ctx)
+}
+
+func TestSplit(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8} {
+		require.NoError(t, symmem.Run(context.Background(), n, splitScenario))
+	}
+	ranktest.Start(t, 5, "split").Wait()
+}
+
+func TestBarrierBetweenProcesses(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8, 16} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { ranktest.Start(t, n, "barriers").Wait() })
+	}
+}
+
+func TestKilledRankIsNamed(t *testing.T) {
+	for _, liveness := range []string{"auto", "pidfd"} {
+		for _, victims := range [][]int{{0}, {2}, {1, 2}, {0, 1, 3}} {
+			t.Run(fmt.Sprint(liveness, victims), func(t *testing.T) {
+				j := ranktest.Start(t, 4, "until-error", "SYMWIN_LIVENESS="+liveness)
+				for _, r := range j.Ranks {
+					r.Await(t, "joined")
+				}
+				for _, v := range victims {
+					j.Ranks[v].Signal(syscall.SIGKILL)
+				}
+				dead := map[int]bool{}
+				for _, v := range victims {
+					dead[v] = true
+					require.Equal(t, 128+9, j.Ranks[v].Wait())
+				}
+				for i, r := range j.Ranks {
+					if !dead[i] {
+						require.Zero(t, r.Wait(), r.Output())
+						require.Contains(t, r.Output(), "failed ranks:")
+						// It names at least one of the dead and nobody alive.
+						for alive := range j.Ranks {
+							if !dead[alive] {
+								require.NotRegexp(t, fmt.Sprintf(`failed ranks: \[.*\b%d\b`, alive), r.Output())
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestLateRankIsReportedAndTimesOut(t *testing.T) {
+	j := ranktest.Start(t, 3, "rank0-late", "SYMWIN_STALL_REPORT=0.2", "SYMWIN_STALL=1")
+	j.Ranks[0].Await(t, "joined")
+	for _, r := range j.Ranks[1:] {
+		require.Zero(t, r.Wait())
+		require.Contains(t, r.Output(), "for rank 0")
+		require.Regexp(t, `symwin: rank \d has waited .* for rank 0; rank 0: no call`, r.Output())
+		require.Regexp(t, `ended: .*(waited .* for rank 0|aborted team 0.* for rank 0)`, r.Output())
+	}
+}
+
+func TestStoppedRankIsSeenAndGoesOn(t *testing.T) {
+	j := ranktest.Start(t, 2, "until-error", "SYMWIN_STALL_REPORT=0.1")
+	for _, r := range j.Ranks {
+		r.Await(t, "joined")
+	}
+	j.Ranks[1].Signal(syscall.SIGSTOP)
+	j.Ranks[0].Await(t, fmt.Sprintf("(process %d is stopped)", j.Ranks[1].Pid()))
+	j.Ranks[1].Signal(syscall.SIGCONT)
+	time.Sleep(50 * time.Millisecond)
+	require.NotContains(t, j.Ranks[0].Output(), "ended")
+	j.Ranks[0].Signal(syscall.SIGKILL)
+	require.Zero(t, j.Ranks[1].Wait())
+}
+
+func TestLeftRank(t *testing.T)               { ranktest.Start(t, 3, "rank0-leaves").Wait() }
+func TestAbortCrossesWithItsText(t *testing.T) { ranktest.Start(t, 3, "abort").Wait() }
+func TestBarrierBeforeDeathSucceeds(t *testing.T) {
+	ranktest.Start(t, 3, "barrier-then-exit").Wait()
+}
+
+func TestRankThatNeverComes(t *testing.T) {
+	j := ranktest.New(t)
+	j.Add(0, 3, "join-only", "SYMWIN_JOIN_TIMEOUT=0.3")
+	j.Add(1, 3, "join-only", "SYMWIN_JOIN_TIMEOUT=0.3")
+	for _, r := range j.Ranks {
+		require.Equal(t, 1, r.Wait())
+		require.Contains(t, r.Output(), "rank 2")
+		require.Contains(t, r.Output(), "did not come")
+	}
+}
+
+func TestTwoProcessesWithOneRank(t *testing.T) {
+	j := ranktest.New(t)
+	a := j.Add(0, 2, "until-error")
+	time.Sleep(100 * time.Millisecond)
+	b := j.Add(0, 2, "join-only")
+	require.Equal(t, 1, b.Wait())
+	require.Contains(t, b.Output(), fmt.Sprintf("joined already (process %d)", a.Pid()))
+	c := j.Add(1, 2, "join-only")
+	require.Zero(t, c.Wait(), c.Output())
+	require.Zero(t, a.Wait(), a.Output())
+	require.Contains(t, a.Output(), "closed its world")
+}
+
+func TestKilledWhileJoining(t *testing.T) {
+	j := ranktest.New(t)
+	a := j.Add(0, 3, "join-only")
+	b := j.Add(1, 3, "join-only")
+	time.Sleep(100 * time.Millisecond)
+	b.Signal(syscall.SIGKILL)
+	require.Equal(t, 1, a.Wait())
+	require.Contains(t, a.Output(), "rank 1 failed: died while joining")
+}
+
+func TestEverythingKilledWhileJoiningLeavesNothingForLong(t *testing.T) {
+	j := ranktest.New(t)
+	a := j.Add(0, 2, "join-only")
+	time.Sleep(100 * time.Millisecond)
+	a.Signal(syscall.SIGKILL)
+	a.Wait()
+	names, err := symmem.Sweep()
+	require.NoError(t, err)
+	require.Contains(t, names, j.Name)
+}
+
+func TestHalfSetVariables(t *testing.T) {
+	j := ranktest.New(t)
+	a := j.Add(0, 2, "join-only", "SYMWIN_SIZE=")
+	require.Equal(t, 1, a.Wait())
+	require.Contains(t, a.Output(), "SYMWIN_SIZE is not set")
+}
+
+func TestOtherSizeThanTheCreators(t *testing.T) {
+	j := ranktest.New(t)
+	a := j.Add(0, 2, "join-only")
+	time.Sleep(100 * time.Millisecond)
+	b := j.Add(1, 3, "join-only")
+	require.Equal(t, 1, b.Wait())
+	require.Contains(t, b.Output(), "said 2")
+	c := j.Add(1, 2, "join-only")
+	require.Zero(t, a.Wait())
+	require.Zero(t, c.Wait())
+}
