@@ -17,7 +17,7 @@ import (
 // beyond World.Close: an engine whose operations pass no lane calls World.Hold.
 type Area struct {
 	team   *symmem.Team
-	kind   string
+	call   symmem.Record // what opened it, the size in its digest
 	size   int64
 	off    int64    // in the own window
 	taken  int64    // bytes, with what rounding added
@@ -26,32 +26,29 @@ type Area struct {
 }
 
 // OpenArea makes an area of size bytes in the window of every member of team.
-// It is collective over the team and an operation of it: all members give the
-// same kind (who opens it, with which parameters; it is compared) and the same
+// It is collective over the team and an operation of it. call says what it is
+// opened for, as records show it: all members give the same call and the same
 // size, else ErrMismatch naming the odd one. Different teams may open areas from
 // different goroutines at the same time.
 //
 // The memory is zero, begins on a page and is the area's alone. If it is not to
 // be had on some rank, all members return the same *symmem.NoSpaceError and the
 // team goes on. Any other error after the call was published revokes the team.
-func OpenArea(ctx context.Context, team *symmem.Team, kind string, size int64) (*Area, error) {
+func OpenArea(ctx context.Context, team *symmem.Team, call symmem.Record, size int64) (*Area, error) {
 	if size < 0 || size >= tooLarge {
-		return nil, fmt.Errorf("open %s: %w: an area of %d bytes", kind, symmem.ErrUsage, size)
+		return nil, fmt.Errorf("%w: an area of %d bytes", symmem.ErrUsage, size)
 	}
-	a := &Area{team: team, kind: kind, size: size, taken: pages(size)}
+	call.Digest = digest("area", int64(call.Digest), size)
+	a := &Area{team: team, call: call, size: size, taken: pages(size)}
 	if err := a.open(ctx); err != nil {
-		return nil, fmt.Errorf("open %s: %w", kind, err)
+		return nil, fmt.Errorf("opening an area of %d bytes: %w", size, err)
 	}
 	return a, nil
 }
 
-func (a *Area) record(op symmem.Op) symmem.Record {
-	return symmem.Record{Op: op, Count: uint64(a.size), Digest: digest(a.kind)}
-}
-
 func (a *Area) open(ctx context.Context) error {
 	lane := a.team.Lane()
-	if err := lane.Enter(ctx, a.record(symmem.OpOpen)); err != nil {
+	if err := lane.Enter(ctx, a.call); err != nil {
 		return err
 	}
 	lane.Publish() // reserving may take long: peers shall see what this rank does
@@ -87,11 +84,11 @@ func (a *Area) see(posts []symmem.Post) error {
 	w := a.team.World()
 	a.bytes = make([][]byte, len(posts))
 	for r, p := range posts {
-		b, err := Resolve(w, a.team.WorldRank(r), int64(p[1]), a.size)
+		b, err := Bytes(w, a.team.WorldRank(r), p[1], uint64(a.size))
 		if err != nil {
 			return err
 		}
-		if int64(p[1])%pageBytes != 0 {
+		if p[1]%uint64(pageBytes) != 0 {
 			return fmt.Errorf("%w: rank %d opened its area at offset %#x, which is no page", symmem.ErrRegion, a.team.WorldRank(r), p[1])
 		}
 		a.bytes[r] = b
@@ -118,7 +115,7 @@ func (a *Area) Peer(r int) []byte { return a.bytes[r] }
 // open stays taken until the world ends, since a member may not have heard yet.
 func (a *Area) Close(ctx context.Context) error {
 	if err := a.close(ctx); err != nil {
-		return fmt.Errorf("close %s: %w", a.kind, err)
+		return fmt.Errorf("closing an area of %d bytes: %w", a.size, err)
 	}
 	return nil
 }
@@ -128,7 +125,9 @@ func (a *Area) close(ctx context.Context) error {
 		return fmt.Errorf("this area is %w", symmem.ErrClosed)
 	}
 	lane := a.team.Lane()
-	if err := lane.Enter(ctx, a.record(symmem.OpClose)); err != nil {
+	call := a.call
+	call.Op = symmem.OpClose
+	if err := lane.Enter(ctx, call); err != nil {
 		return err
 	}
 	a.closed = true

@@ -33,6 +33,10 @@ func pattern(b []byte, from, to, round int) {
 	}
 }
 
+func opening(count uint64) symmem.Record {
+	return symmem.Record{Op: symmem.OpOpen, Count: count}
+}
+
 func zero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
 
 // Each member writes a block into each member's area, several times over, and
@@ -44,7 +48,7 @@ func TestAreaReachesEveryMember(t *testing.T) {
 			run(t, n, func(ctx context.Context, w *symmem.World) error {
 				team := w.Team()
 				for round := range 4 {
-					a, err := window.OpenArea(ctx, team, "test", int64(n*block))
+					a, err := window.OpenArea(ctx, team, opening(0), int64(n*block))
 					if err != nil {
 						return err
 					}
@@ -114,11 +118,11 @@ func TestAreasOfSubTeamsLieWhereThereIsRoom(t *testing.T) {
 
 func useArea(ctx context.Context, team *symmem.Team, block int) error {
 	for round := range 5 {
-		a, err := window.OpenArea(ctx, team, "sub", int64(block*team.Size()))
+		a, err := window.OpenArea(ctx, team, opening(0), int64(block*team.Size()))
 		if err != nil {
 			return err
 		}
-		b, err := window.OpenArea(ctx, team, "one more", int64(block))
+		b, err := window.OpenArea(ctx, team, opening(0), int64(block))
 		if err != nil {
 			return err
 		}
@@ -166,11 +170,11 @@ func TestAreaWithoutRoomIsRefusedOnAllAndTheTeamGoesOn(t *testing.T) {
 		}
 		var hog *window.Area
 		if alone != nil {
-			if hog, err = window.OpenArea(ctx, alone, "hog", 12<<20); err != nil {
+			if hog, err = window.OpenArea(ctx, alone, opening(0), 12<<20); err != nil {
 				return err
 			}
 		}
-		_, err = window.OpenArea(ctx, w.Team(), "large", 8<<20)
+		_, err = window.OpenArea(ctx, w.Team(), opening(0), 8<<20)
 		var short *symmem.NoSpaceError
 		if !errors.As(err, &short) || short.Rank != 2 || short.Need != 8<<20 || short.Have != 4<<20 {
 			return fmt.Errorf("want of space: %v", err)
@@ -181,7 +185,7 @@ func TestAreaWithoutRoomIsRefusedOnAllAndTheTeamGoesOn(t *testing.T) {
 			}
 		}
 		for range 3 { // nothing of the refused ones stays taken
-			a, err := window.OpenArea(ctx, w.Team(), "large", 16<<20)
+			a, err := window.OpenArea(ctx, w.Team(), opening(0), 16<<20)
 			if err != nil {
 				return err
 			}
@@ -196,18 +200,18 @@ func TestAreaWithoutRoomIsRefusedOnAllAndTheTeamGoesOn(t *testing.T) {
 	})
 }
 
-func TestAreaOfAnotherSizeOrKindNamesTheOddRank(t *testing.T) {
-	for _, odd := range []string{"size", "kind"} {
+func TestAreaOfAnotherSizeOrCallNamesTheOddRank(t *testing.T) {
+	for _, odd := range []string{"size", "call"} {
 		t.Run(odd, func(t *testing.T) {
 			errs := make([]error, 4)
 			run(t, 4, func(ctx context.Context, w *symmem.World) error {
-				kind, size := "session of 8", int64(4096)
+				call, size := opening(8), int64(4096)
 				if w.Rank() == 1 && odd == "size" {
 					size++
 				} else if w.Rank() == 1 {
-					kind = "session of 16"
+					call = opening(16)
 				}
-				_, errs[w.Rank()] = window.OpenArea(ctx, w.Team(), kind, size)
+				_, errs[w.Rank()] = window.OpenArea(ctx, w.Team(), call, size)
 				return nil
 			})
 			for r, err := range errs {

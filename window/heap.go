@@ -1,17 +1,36 @@
 package window
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/symwin/symwin/symmem"
 )
 
 // heap is the allocator of one rank's window in one world.
 type heap struct {
-	w *symmem.World
+	w   *symmem.World
+	own []byte // this rank's window
 
 	mu   sync.Mutex // guards ends; held for the search only, never while anybody waits
 	ends ends
+
+	// turn is held by the one Alloc or Free under way: a second one could
+	// otherwise place in another order than on other ranks. It guards history.
+	turn sync.Mutex
+	// history is the running hash of all that was allocated and freed. It is
+	// part of every call's digest: ranks whose heaps differ are told at once.
+	history uint64
+	// live holds the allocations by ascending offset. A changed list replaces
+	// the old one, so Find needs no lock. Writer: who has the turn.
+	live atomic.Pointer[[]*block]
+
+	waiters waiters
 }
 
 type heapKey struct{}
@@ -19,13 +38,115 @@ type heapKey struct{}
 // heapOf is the world's allocator.
 func heapOf(w *symmem.World) *heap {
 	return w.Attachment(heapKey{}, func() any {
-		return &heap{w: w, ends: ends{size: w.Geometry().Window}}
+		h := &heap{w: w, own: w.Window(w.Rank()), ends: ends{size: w.Geometry().Window}}
+		h.live.Store(new([]*block))
+		return h
 	}).(*heap)
 }
 
-// short is the vote of a rank whose window has no room for need bytes.
-func (h *heap) short(need, have int64) *symmem.NoSpaceError {
-	return &symmem.NoSpaceError{Rank: h.w.Rank(), Need: need, Have: have, Where: "the window (--window)"}
+func errBusy() error {
+	return fmt.Errorf("%w: another goroutine is inside an Alloc or Free of this world; they are collective, in one order", symmem.ErrUsage)
+}
+
+// alloc is Alloc without its type: first all ranks compare what they call and
+// where it would lie, and say whether there is room; then each reserves its
+// memory, and they say whether they got it. It is given to all or to none.
+func (h *heap) alloc(ctx context.Context, b *block) error {
+	if !h.turn.TryLock() {
+		return errBusy()
+	}
+	defer h.turn.Unlock()
+	var mine vote
+	h.mu.Lock()
+	off, fits, have := h.ends.placeHeap(b.taken)
+	h.mu.Unlock()
+	if b.off = off; !fits {
+		mine.short = h.short(b.taken, have)
+	}
+	team := h.w.Team()
+	lane := team.Lane()
+	if err := lane.Enter(ctx, b.call(symmem.OpAlloc)); err != nil {
+		h.forget(b, fits)
+		return err
+	}
+	short, err := poll(ctx, team, mine)
+	reserved := false
+	if err == nil && short == nil {
+		mine = vote{}
+		err = h.w.Reserve(b.off, b.taken)
+		reserved = err == nil
+		if reserved || errors.As(err, &mine.short) {
+			short, err = poll(ctx, team, mine)
+		}
+	}
+	switch {
+	case err != nil:
+		// Other ranks may have seen all votes, and be writing there already:
+		// the place stays taken. The world's team is revoked.
+		return lane.Leave(err)
+	case short != nil:
+		if reserved {
+			h.zero(b)
+		}
+		h.forget(b, fits)
+		_ = lane.Leave(nil)
+		return short
+	}
+	b.attach()
+	h.history = digest("alloc", int64(h.history), b.off, b.taken)
+	live := append(slices.Clone(*h.live.Load()), b)
+	slices.SortFunc(live, func(x, y *block) int { return cmp.Compare(x.off, y.off) })
+	h.live.Store(&live)
+	h.w.Hold() // Put and Signal pass no lane, so Close must not unmap under them
+	return lane.Leave(nil)
+}
+
+// free is Window.Free without its type.
+func (h *heap) free(ctx context.Context, b *block) error {
+	if !h.turn.TryLock() {
+		return errBusy()
+	}
+	defer h.turn.Unlock()
+	if b.freed.Load() {
+		return ErrFreed
+	}
+	team := h.w.Team()
+	lane := team.Lane()
+	if err := lane.Enter(ctx, b.call(symmem.OpFree)); err != nil {
+		return err
+	}
+	b.freed.Store(true)
+	// The barrier: once all ranks are here, none of them puts anything any more.
+	// A rank that is through may allocate this place again at once, since that
+	// takes all ranks, and each comes there after its own release.
+	if _, err := team.Exchange(ctx, symmem.Post{}); err != nil {
+		return lane.Leave(err)
+	}
+	h.zero(b)
+	h.forget(b, true)
+	h.history = digest("free", int64(h.history), b.off, b.taken)
+	live := slices.DeleteFunc(slices.Clone(*h.live.Load()), func(x *block) bool { return x == b })
+	h.live.Store(&live)
+	h.w.Unhold()
+	return lane.Leave(nil)
+}
+
+// zero gives b's memory in the own window back. It must not fail, since the other
+// ranks go on: what the kernel does not take is zeroed by hand, and stays ours.
+func (h *heap) zero(b *block) {
+	if err := h.w.Release(b.off, b.taken); err != nil {
+		clear(h.own[b.off : b.off+b.taken])
+	}
+}
+
+// forget gives b's place back, if it was taken.
+func (h *heap) forget(b *block, taken bool) {
+	if !taken {
+		return
+	}
+	h.mu.Lock()
+	h.ends.freeHeap(b.off)
+	h.mu.Unlock()
 }
 
 // takeArea places n bytes at the upper end and reserves their memory. A want of
@@ -56,4 +177,9 @@ func (h *heap) giveArea(off, n int64) error {
 	h.ends.freeArea(off)
 	h.mu.Unlock()
 	return nil
+}
+
+// short is the vote of a rank whose window has no room for need bytes.
+func (h *heap) short(need, have int64) *symmem.NoSpaceError {
+	return &symmem.NoSpaceError{Rank: h.w.Rank(), Need: need, Have: have, Where: "the window (--window)"}
 }

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"context"
 	"encoding/binary"
 
 	"github.com/symwin/symwin/symmem"
@@ -50,4 +51,13 @@ func verdict(team *symmem.Team, posts []symmem.Post) *symmem.NoSpaceError {
 		}
 	}
 	return nil
+}
+
+// poll exchanges the votes: nil and nil if all members have what they need.
+func poll(ctx context.Context, team *symmem.Team, mine vote) (*symmem.NoSpaceError, error) {
+	posts, err := team.Exchange(ctx, mine.post())
+	if err != nil {
+		return nil, err
+	}
+	return verdict(team, posts), nil
 }

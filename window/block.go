@@ -1,0 +1,109 @@
+package window
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/symwin/symwin/symmem"
+)
+
+// block is one allocation of the symmetric heap, without its element type:
+//
+//	off                    off+signals
+//	┌──────────────────────┬───────────────────────────┐
+//	│ data, size bytes     │ one line per sender       │ up to whole pages
+//	└──────────────────────┴───────────────────────────┘
+//
+// It lies at the same offset in every rank's window.
+type block struct {
+	heap *heap
+	kind *kind
+	n    int   // elements
+	off  int64 // in every window
+	size int64 // bytes of data
+	// signals is where the lines begin, behind data: data is to begin on a page.
+	signals int64
+	taken   int64 // bytes in all, whole pages
+
+	data [][]byte // by rank
+	// in is the lines that others store into, one per sender; out the own line
+	// in each receiver's window; sent what this rank has stored there. A line
+	// has one writer, its sender, who therefore counts privately and never has
+	// to read it back. See Signal.
+	in   []signalLine
+	out  []*signalLine
+	sent []signalLine
+
+	freed  atomic.Bool
+	handed atomic.Bool // Local or Peer gave out a slice
+}
+
+const (
+	lineBytes = 64
+	pairBytes = 2 * lineBytes // processors fetch lines in pairs
+)
+
+// newBlock is a block of n elements that has no place yet.
+func newBlock(h *heap, k *kind, n int) *block {
+	b := &block{heap: h, kind: k, n: n, size: int64(n) * k.size}
+	b.signals = (b.size + pairBytes - 1) &^ (pairBytes - 1)
+	b.taken = pages(b.signals + int64(h.w.Size())*lineBytes)
+	return b
+}
+
+// call is the record of a collective call about b.
+func (b *block) call(op symmem.Op) symmem.Record {
+	return symmem.Record{Op: op, EltSize: int(b.kind.size), Count: uint64(b.n),
+		Digest: digest(b.kind.name, int64(b.heap.history), b.off, b.taken)}
+}
+
+// attach computes all addresses, once the place is agreed upon.
+func (b *block) attach() {
+	w := b.heap.w
+	for r := range w.Size() {
+		all := w.Window(r)[b.off : b.off+b.taken]
+		b.data = append(b.data, all[:b.size:b.size])
+		lines := signalLines(all[b.signals:], w.Size())
+		b.out = append(b.out, &lines[w.Rank()])
+		if r == w.Rank() {
+			b.in = lines
+		}
+	}
+	b.sent = make([]signalLine, w.Size())
+}
+
+// ErrFreed: the window, or one that a Span lies in, was freed. It is
+// symmem.ErrClosed.
+var ErrFreed = fmt.Errorf("the window was freed: it is %w", symmem.ErrClosed)
+
+// usable reports why nothing may be done with b, or nil.
+func (b *block) usable() error {
+	if b.freed.Load() {
+		return ErrFreed
+	}
+	return b.heap.w.Team().Usable()
+}
+
+func (b *block) checkRank(r int) error {
+	if r < 0 || r >= len(b.data) {
+		return fmt.Errorf("%w: there is no rank %d among %d", symmem.ErrUsage, r, len(b.data))
+	}
+	return nil
+}
+
+// span is elements off to off+n as bytes of the block.
+func (b *block) span(off, n int) Span {
+	// n is compared with what is left, so no sum or product can overflow.
+	if off < 0 || n < 0 || off > b.n || n > b.n-off {
+		return Span{err: fmt.Errorf("%w: %d elements at %d of a window of %d", symmem.ErrUsage, n, off, b.n)}
+	}
+	return Span{b: b, off: int64(off) * b.kind.size, size: int64(n) * b.kind.size}
+}
+
+// reach is elements off to off+n on rank r, for an operation that begins.
+func (b *block) reach(r, off, n int) ([]byte, error) {
+	if err := b.usable(); err != nil {
+		return nil, err
+	}
+	return b.span(off, n).On(b.heap.w, r)
+}

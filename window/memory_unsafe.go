@@ -1,0 +1,46 @@
+package window
+
+import "unsafe"
+
+// sizeOf is the size of a T in bytes.
+func sizeOf[T any]() int64 {
+	var v T
+	return int64(unsafe.Sizeof(v))
+}
+
+// Raw is the memory of s as bytes. T is free of pointers (CheckType).
+func Raw[T any](s []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(sizeOf[T]()))
+}
+
+// typed is n elements over b, which begins on a page: aligned for every type.
+// Its length was computed from n.
+func typed[T any](b []byte, n int) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+// signalLine is the counters that one sender has in one receiver's window.
+type signalLine [Signals]uint64
+
+// signalLines lays n lines over b, which begins on a line.
+func signalLines(b []byte, n int) []signalLine {
+	_ = b[:n*lineBytes]
+	return unsafe.Slice((*signalLine)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+var _ [lineBytes]byte = [unsafe.Sizeof(signalLine{})]byte{}
+
+// offsetIn reports where in own, whose memory does not move, b begins. Only
+// addresses are compared: one comparison for memory that lies elsewhere, since a
+// difference below zero is a large number.
+func offsetIn(own, b []byte) (int64, bool) {
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(own)))
+	return int64(at), at < uintptr(len(own)) && len(b) > 0
+}
+
+// overlap reports whether a and b share a byte.
+func overlap(a, b []byte) bool {
+	_, inA := offsetIn(a, b)
+	_, inB := offsetIn(b, a)
+	return inA || inB
+}
