@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -109,6 +110,9 @@ func (e *MismatchError) Error() string {
 	var order []string
 	for i, c := range e.Calls {
 		s := c.String()
+		if slices.ContainsFunc(e.Calls, func(o Record) bool { return o.Digest != c.Digest && o.String() == s }) {
+			s += fmt.Sprintf(" with digest %x", c.Digest) // all that tells them apart
+		}
 		if groups[s] == nil {
 			order = append(order, s)
 		}
