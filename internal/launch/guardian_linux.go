@@ -76,6 +76,7 @@ func startGuardian(job string, null int) (guardian, error) {
 	defer unix.Close(p[0])
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{guardianName, job}, &syscall.ProcAttr{
 		Dir:   "/",
+		Env:   os.Environ(), // SYMWIN_SHM_DIR says where the name is
 		Files: []uintptr{uintptr(p[0]), uintptr(null), uintptr(null)},
 		// A session of its own, so that no terminal's signals reach it.
 		Sys: &syscall.SysProcAttr{Setsid: true},

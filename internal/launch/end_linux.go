@@ -3,6 +3,8 @@ package launch
 import (
 	"fmt"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // end is how a rank's process ended.
@@ -40,4 +42,11 @@ func (e end) String() string {
 		return "was killed by " + signalName(e.signal)
 	}
 	return fmt.Sprintf("exited with code %d", e.code)
+}
+
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(s)) // a real-time signal
 }
