@@ -63,7 +63,9 @@ func (t *Team) rendezvous(ctx context.Context) error {
 // agreement condenses what all members' records of one call have in common.
 func (r *Record) agreement() uint64 {
 	h := fnv.New64a()
-	for _, v := range r.encode(0) {
+	var words recordWords
+	r.encode(&words)
+	for _, v := range words {
 		for range 8 {
 			_, _ = h.Write([]byte{byte(v)})
 			v >>= 8

@@ -88,18 +88,16 @@ func (g *guard) run(claimed chan<- error) {
 // to watch.
 func (g *guard) watch() {
 	for !g.stop.Load() {
-		next := g.next()
-		if next < 0 || next == g.rank {
-			g.sleep(g.rank) // nobody: until the own word is rung by Close
-			continue
-		}
-		g.sleep(next)
+		// Read before the ring is looked at: while ranks join, the next one may
+		// change without a word being rung.
+		whole := int(g.r.head.joined.Load()) >= len(g.r.blocks)
+		g.sleep(g.next(), whole)
 	}
 }
 
-// next is the next rank that has come and not left, or the own rank. While ranks
-// still join there is no ring: a rank that has not come is passed over, and Join
-// itself watches.
+// next is the next rank that has come and not left; the own rank if there is
+// none, whose word Close rings. While ranks still join there is no ring: a rank
+// that has not come is passed over, and Join itself watches.
 func (g *guard) next() int {
 	n := len(g.r.blocks)
 	for k := 1; k < n; k++ {
@@ -116,8 +114,10 @@ func (g *guard) next() int {
 	return g.rank
 }
 
-// sleep sleeps once on the word of rank s, as long as it is as it was.
-func (g *guard) sleep(s int) {
+// sleep sleeps once on the word of rank s, as long as it is as it was. Once the
+// ring is whole there is no time-out: the kernel, or the rank that leaves, wakes
+// us.
+func (g *guard) sleep(s int, whole bool) {
 	b := g.r.blocks[s]
 	seen := b.life.Load()
 	if s != g.rank && lifeOf(seen) != Alive {
@@ -129,13 +129,11 @@ func (g *guard) sleep(s int) {
 		return
 	}
 	if s != g.rank && b.who.watched != 0 {
-		g.pollPid(s)
+		g.pollPid(s, whole)
 		return
 	}
-	// No time-out: the kernel, or the rank that leaves, wakes us. Only while
-	// ranks join does the ring change without a word being rung.
 	limit := time.Duration(0)
-	if int(g.r.head.joined.Load()) < len(g.r.blocks) {
+	if !whole {
 		limit = 10 * time.Millisecond
 	}
 	futex.Wait(lifeWord(b), seen, limit)
@@ -145,7 +143,7 @@ func (g *guard) sleep(s int) {
 // that a rank that left is noticed too. A process that is gone, or whose pid is
 // another's by now, is marked dead on the kernel's behalf; the swap fails if the
 // rank has left in the meantime.
-func (g *guard) pollPid(s int) {
+func (g *guard) pollPid(s int, whole bool) {
 	b := g.r.blocks[s]
 	seen := b.life.Load()
 	pid := int(b.who.pid)
@@ -154,6 +152,9 @@ func (g *guard) pollPid(s int) {
 	if err == nil {
 		for !gone && !g.stop.Load() && b.life.Load() == seen {
 			gone = pidfdEnded(fd, 20*time.Millisecond)
+			if !whole {
+				break
+			}
 		}
 		closeFd(fd)
 	}

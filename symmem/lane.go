@@ -26,6 +26,7 @@ type Lane struct {
 	last  uint64         // sequence of the last published call
 	mine  *recordWords   // where the own call is published
 	peers []*recordWords // where the members publish theirs, by team rank
+	words recordWords    // the call as it is published
 	open  bool           // the call was published: giving up now concerns the others
 }
 
@@ -36,7 +37,10 @@ func (l *Lane) Enter(ctx context.Context, c Record) error {
 	if !l.gate.enter() {
 		return errBusy("team")
 	}
-	err := l.team.usable()
+	var err error
+	if l.team.ended() {
+		err = l.team.usable()
+	}
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -44,20 +48,25 @@ func (l *Lane) Enter(ctx context.Context, c Record) error {
 		l.gate.leave()
 		return err
 	}
-	c.Team, c.Lane, c.Sequence = l.team.number, l.call.Lane, l.last+1
+	lane := l.call.Lane
 	l.call = c
+	l.call.Team, l.call.Lane, l.call.Sequence = l.team.number, lane, l.last+1
 	return nil
 }
 
 // Publish tells the peers which call this is. It comes after the call's stores,
 // so that its ten nanoseconds pass while the lines travel.
 func (l *Lane) Publish() {
-	w := l.team.w
+	b := l.team.w.mine
 	l.last, l.open = l.call.Sequence, true
-	version := w.ringNext.Add(1)
-	words := [8]uint64(l.call.encode(version))
-	line.PublishRecord((*[8]uint64)(l.mine), &words)
-	line.PublishRecord((*[8]uint64)(&w.mine.ring[version%ringRecords]), &words)
+	// No locked instruction here: it would wait until the call's stores have
+	// left the processor, and the look for the peers' with it. So the place in
+	// the ring follows from the sequence alone, and lanes share it as it falls.
+	at := l.call.ringPlace()
+	l.call.encode(&l.words)
+	line.PublishRecord((*[8]uint64)(l.mine), (*[8]uint64)(&l.words))
+	line.PublishRecord((*[8]uint64)(&b.ring[at]), (*[8]uint64)(&l.words))
+	line.StoreRelease32(&b.who.latest, uint32(at))
 }
 
 // Await waits until c, whose indices are team ranks, holds. Behind the first
@@ -94,7 +103,7 @@ func (l *Lane) Cancel(err error) error {
 // recordOf is the call that member r made under sequence, if it is known: its
 // latest, or one of its last 64 if it has gone on since.
 func (l *Lane) recordOf(r int, sequence uint64) (Record, bool) {
-	rec, _, ok := loadRecord(l.peers[r])
+	rec, ok := loadRecord(l.peers[r])
 	if ok && rec.Sequence == sequence {
 		return rec, true
 	}

@@ -86,8 +86,7 @@ type block struct {
 
 	waits [waitPlaces]waitRecord
 
-	// ring holds the rank's last calls, in any lane; entry i mod ringRecords.
-	// Goroutines of the rank claim entries by an atomic count in the process.
+	// ring holds the rank's last calls (Record.ringPlace).
 	ring [ringRecords]recordWords
 
 	_ [lineBytes]byte // pairs of lines: see place
@@ -101,7 +100,8 @@ type identity struct {
 	watched uint32     // 1: robust lists are refused here, watch the process by pidfd
 	started uint64     // start time of the process in clock ticks since boot: tells a reused pid
 	cpus    [16]uint64 // the CPUs it may use, one bit each
-	_       [lineBytes*3 - 16 - 128]byte
+	latest  uint32     // entry of the ring that was written last
+	_       [lineBytes*3 - 20 - 128]byte
 }
 
 // waitRecord says whom the rank waits for, for ps. It is written when a wait

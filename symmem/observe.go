@@ -1,7 +1,10 @@
 package symmem
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/symwin/symwin/internal/shm"
@@ -43,7 +46,7 @@ type RankState struct {
 	Life    Life        `json:"life"`
 	Call    Record      `json:"call"`              // the latest call in any lane
 	Waits   []WaitState `json:"waits,omitempty"`   // what its goroutines wait for, if they have left the spin
-	Records []Record    `json:"records,omitempty"` // up to 64, oldest first
+	Records []Record    `json:"records,omitempty"` // up to 64, by lane, oldest first
 }
 
 // WaitState is one wait that has left its spin.
@@ -90,9 +93,7 @@ func (b *block) observe(rank, size int) RankState {
 		st.Pid = int(b.who.pid)
 	}
 	st.Records = b.records()
-	if n := len(st.Records); n > 0 {
-		st.Call = st.Records[n-1]
-	}
+	st.Call = b.lastCall()
 	for i := range b.waits {
 		if w, ok := b.waits[i].read(size); ok {
 			st.Waits = append(st.Waits, w)
@@ -101,35 +102,30 @@ func (b *block) observe(rank, size int) RankState {
 	return st
 }
 
-// records reads the ring, oldest first.
+// records reads the ring, lane by lane, oldest first.
 func (b *block) records() []Record {
-	type versioned struct {
-		version uint64
-		rec     Record
-	}
-	var all []versioned
+	var all []Record
 	for i := range b.ring {
-		if rec, version, ok := loadRecord(&b.ring[i]); ok {
-			at := len(all)
-			for at > 0 && all[at-1].version > version {
-				at--
-			}
-			all = append(all, versioned{})
-			copy(all[at+1:], all[at:])
-			all[at] = versioned{version, rec}
+		if rec, ok := loadRecord(&b.ring[i]); ok {
+			all = append(all, rec)
 		}
 	}
-	out := make([]Record, len(all))
-	for i, v := range all {
-		out[i] = v.rec
-	}
-	return out
+	slices.SortFunc(all, func(x, y Record) int {
+		return cmp.Or(cmp.Compare(x.Team, y.Team), cmp.Compare(x.Lane, y.Lane), cmp.Compare(x.Sequence, y.Sequence))
+	})
+	return all
+}
+
+// lastCall is the latest call in any lane.
+func (b *block) lastCall() Record {
+	rec, _ := loadRecord(&b.ring[atomic.LoadUint32(&b.who.latest)%ringRecords])
+	return rec
 }
 
 // fromRing looks for the call with this lane and sequence.
 func (b *block) fromRing(team, lane int, sequence uint64) (Record, bool) {
 	for i := range b.ring {
-		rec, _, ok := loadRecord(&b.ring[i])
+		rec, ok := loadRecord(&b.ring[i])
 		if ok && rec.Team == team && rec.Lane == lane && rec.Sequence == sequence {
 			return rec, true
 		}

@@ -231,7 +231,7 @@ func TestStoppedRankIsSeenAndGoesOn(t *testing.T) {
 	require.Zero(t, j.Ranks[1].Wait())
 }
 
-func TestLeftRank(t *testing.T)               { ranktest.Start(t, 3, "rank0-leaves").Wait() }
+func TestLeftRank(t *testing.T)                { ranktest.Start(t, 3, "rank0-leaves").Wait() }
 func TestAbortCrossesWithItsText(t *testing.T) { ranktest.Start(t, 3, "abort").Wait() }
 func TestBarrierBeforeDeathSucceeds(t *testing.T) {
 	ranktest.Start(t, 3, "barrier-then-exit").Wait()

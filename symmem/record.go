@@ -115,21 +115,29 @@ func (r Record) same(o Record) bool { return r == o }
 // and word 7 are the same version number, stored first and last (package line).
 type recordWords [8]uint64
 
-func (r *Record) encode(version uint64) recordWords {
-	return recordWords{
-		0: version,
-		1: uint64(r.Team)<<48 | uint64(r.Lane)<<24 | uint64(r.Op)<<8 | uint64(r.Engine),
-		2: r.Sequence,
-		3: uint64(uint32(r.EltSize))<<32 | uint64(uint32(r.Root)),
-		4: r.Count,
-		5: r.Digest,
-		7: version,
-	}
+func (r *Record) encode(w *recordWords) {
+	w[0] = r.version()
+	w[1] = uint64(r.Team)<<48 | uint64(r.Lane)<<24 | uint64(r.Op)<<8 | uint64(r.Engine)
+	w[2] = r.Sequence
+	w[3] = uint64(uint32(r.EltSize))<<32 | uint64(uint32(r.Root))
+	w[4] = r.Count
+	w[5] = r.Digest
+	w[7] = w[0]
+}
+
+// version tells the calls of a rank apart: those of one lane by their sequence,
+// and lanes by the low byte.
+func (r *Record) version() uint64 { return r.Sequence<<8 | uint64(r.Team+r.Lane)&0xff }
+
+// ringPlace is where in its rank's ring a call is kept: the last 64 of a lane,
+// unless other lanes of the rank have come over it.
+func (r *Record) ringPlace() int {
+	return int((r.Sequence + 8*uint64(r.Team+r.Lane)) % ringRecords)
 }
 
 // loadRecord reads a record that its owner may be publishing at this moment.
 // ok is false if no whole record could be caught, or none was published yet.
-func loadRecord(src *recordWords) (r Record, version uint64, ok bool) {
+func loadRecord(src *recordWords) (r Record, ok bool) {
 	for range 100 {
 		w, whole := line.LoadRecord((*[8]uint64)(src))
 		if whole {
@@ -143,8 +151,8 @@ func loadRecord(src *recordWords) (r Record, version uint64, ok bool) {
 				Root:     int(int32(uint32(w[3]))),
 				Count:    w[4],
 				Digest:   w[5],
-			}, w[0], w[0] != 0
+			}, w[0] != 0
 		}
 	}
-	return Record{}, 0, false
+	return Record{}, false
 }

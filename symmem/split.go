@@ -87,7 +87,7 @@ func (t *Team) split(ctx context.Context, color, key int) (*Team, error) {
 // caller owns the place; an exchange follows before the new team looks.
 func (p *place) reset() (counted uint64) {
 	counted = max(atomic.LoadUint64(&p.arrived), atomic.LoadUint64(&p.posted))
-	if rec, _, ok := loadRecord(&p.call); ok {
+	if rec, ok := loadRecord(&p.call); ok {
 		counted = max(counted, rec.Sequence)
 	}
 	p.revoked.Store(0)

@@ -108,13 +108,10 @@ func (t *Team) worldRanks(ranks []int) []int {
 
 // lastCall is what member r did last on this team, or else anywhere.
 func (t *Team) lastCall(r int) Record {
-	if rec, _, ok := loadRecord(&t.places[r].call); ok && rec.Sequence != 0 {
+	if rec, ok := loadRecord(&t.places[r].call); ok && rec.Sequence != 0 {
 		return rec
 	}
-	if all := t.block(r).records(); len(all) > 0 {
-		return all[len(all)-1]
-	}
-	return Record{}
+	return t.block(r).lastCall()
 }
 
 // Barrier returns when every member has called it. What a member stored before
@@ -134,6 +131,12 @@ func (t *Team) Barrier(ctx context.Context) error {
 	return t.lane.Leave(t.lane.Await(ctx, t.arrived))
 }
 
+// ended is the look on entry of every operation: four loads that stay in the
+// cache. usable says what it was.
+func (t *Team) ended() bool {
+	return t.w.closed.Load() || t.w.r.head.abort.Load() != 0 || t.revoked.Load() != 0 || t.closed.Load()
+}
+
 // usable reports why no operation may start on the team.
 func (t *Team) usable() error {
 	if err := t.w.usable(); err != nil {
@@ -148,9 +151,14 @@ func (t *Team) usable() error {
 	return nil
 }
 
-// Usable reports why no operation may start on the team, or nil. It costs three
-// loads that stay in the cache.
-func (t *Team) Usable() error { return t.usable() }
+// Usable reports why no operation may start on the team, or nil. It is the look
+// on entry of operations that pass no lane.
+func (t *Team) Usable() error {
+	if !t.ended() {
+		return nil
+	}
+	return t.usable()
+}
 
 // inspect is the team's part of looking behind the spin.
 func (t *Team) inspect() error {

@@ -9,7 +9,8 @@ import (
 // place, so it is the only writer; readers retry while version is odd or changes.
 func (w *waitRecord) publish(call *Record, since time.Duration, missing []int) {
 	w.version.Add(1)
-	words := call.encode(1)
+	var words recordWords
+	call.encode(&words)
 	for i := range words {
 		w.call[i].Store(words[i])
 	}
@@ -52,7 +53,7 @@ func (w *waitRecord) read(size int) (WaitState, bool) {
 		if since == 0 {
 			return WaitState{}, false
 		}
-		call, _, _ := loadRecord(&words)
+		call, _ := loadRecord(&words)
 		return WaitState{Call: call, Missing: set.list(size), Since: max(0, monotonic()-time.Duration(since))}, true
 	}
 	return WaitState{}, false

@@ -22,12 +22,11 @@ type World struct {
 	place shmsync.Place
 	team  *Team
 
-	abortMu  sync.Mutex
-	closed   atomic.Bool
-	holds    atomic.Int64  // reasons to leave the windows mapped at Close
-	ringNext atomic.Uint64 // entries written to the ring of records
-	waits    waitPlaceSet
-	fence    atomic.Uint32 // target of the locked instruction before doorbells are looked at
+	abortMu sync.Mutex
+	closed  atomic.Bool
+	holds   atomic.Int64 // reasons to leave the windows mapped at Close
+	waits   waitPlaceSet
+	fence   atomic.Uint32 // target of the locked instruction before doorbells are looked at
 
 	teamsMu sync.Mutex
 	teams   uint64 // taken team numbers, one bit each
