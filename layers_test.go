@@ -27,7 +27,7 @@ const module = "github.com/symwin/symwin"
 var layers = [][]string{
 	{"epoch", "internal/env", "internal/line", "internal/futex", "internal/topo"},
 	{"internal/shm"},
-	{"sync"},
+	{"sync", "internal/ranktest"},
 	{"symmem"},
 	{"window"},
 	{"lla2a", "ce"},

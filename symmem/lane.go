@@ -116,24 +116,33 @@ func (l *Lane) recordOf(r int, sequence uint64) (Record, bool) {
 // mismatch compares the calls of all members under the current sequence number.
 // A verdict falls when all of them are in; force does not wait for the last.
 func (l *Lane) mismatch(force bool) error {
-	var ranks []int
-	var calls []Record
-	differ := false
+	known, differ := 0, false
 	for r := range l.team.members {
-		rec, ok := l.call, true
-		if r != l.team.rank {
-			rec, ok = l.recordOf(r, l.call.Sequence)
+		if rec, ok := l.callOf(r); ok {
+			known++
+			differ = differ || !rec.same(l.call)
 		}
-		if !ok {
-			continue
-		}
-		ranks, calls = append(ranks, l.team.members[r]), append(calls, rec)
-		differ = differ || !rec.same(l.call)
 	}
-	if !differ || (len(calls) < len(l.team.members) && !force) {
+	if !differ || (known < len(l.team.members) && !force) {
 		return nil
 	}
-	return &MismatchError{Ranks: ranks, Calls: calls, Odd: odd(ranks, calls)}
+	e := &MismatchError{}
+	for r, m := range l.team.members {
+		if rec, ok := l.callOf(r); ok {
+			e.Ranks, e.Calls = append(e.Ranks, m), append(e.Calls, rec)
+		}
+	}
+	e.Odd = odd(e.Ranks, e.Calls)
+	return e
+}
+
+// callOf is the call of member r under the current sequence number, the own one
+// included.
+func (l *Lane) callOf(r int) (Record, bool) {
+	if r == l.team.rank {
+		return l.call, true
+	}
+	return l.recordOf(r, l.call.Sequence)
 }
 
 // odd names the minority, where more than half made one call.

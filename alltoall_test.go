@@ -1,0 +1,311 @@
+package symwin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin"
+	"github.com/symwin/symwin/internal/ranktest"
+)
+
+func TestMain(m *testing.M) {
+	ranktest.Main(m, map[string]ranktest.Scenario{
+		"alltoall":  inWorld(allToAllRounds),
+		"alltoallv": inWorld(allToAllvRounds),
+		"too-short": inWorld(tooShort),
+		"mismatch":  inWorld(mismatch),
+		"kill-me": inWorld(func(ctx context.Context, w *symwin.World) error {
+			fmt.Println("joined")
+			n := 64 << 10
+			dst, src := make([]byte, n*w.Size()), make([]byte, n*w.Size())
+			for {
+				if err := symwin.AllToAll(ctx, w.Team(), dst, src); err != nil {
+					if !errors.Is(err, symwin.ErrRankFailed) {
+						return err
+					}
+					return nil
+				}
+			}
+		}),
+	})
+}
+
+func inWorld(f func(context.Context, *symwin.World) error) ranktest.Scenario {
+	return func(ctx context.Context) error {
+		w, err := symwin.Join(ctx)
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		return f(ctx, w)
+	}
+}
+
+// pattern is what rank from sends to rank to in a round: every byte depends on
+// all of it, so data of another round, rank or place is wrong.
+func pattern(p []byte, round, from, to int) {
+	x := uint64(round)*0x9e3779b97f4a7c15 ^ uint64(from)<<32 ^ uint64(to)<<16
+	for i := range p {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		p[i] = byte(x >> 24)
+	}
+}
+
+// sizes around every edge: of a line, of the engines' border, of a staged piece.
+var sizes = []int{0, 1, 7, 8, 9, 64, 1000, 1023, 1024, 1025, 4096, 32 << 10, 32<<10 + 1, 100_001, 300_000}
+
+// allToAllRounds exchanges blocks of all sizes, in private memory, in windows
+// and with both at once, and checks every byte.
+func allToAllRounds(ctx context.Context, w *symwin.World) error {
+	n, me := w.Size(), w.Rank()
+	largest := sizes[len(sizes)-1]
+	win, err := symwin.Alloc[byte](ctx, w, n*largest)
+	if err != nil {
+		return err
+	}
+	want := make([]byte, largest)
+	round := 0
+	for _, size := range sizes {
+		for mode := range 3 {
+			for range 2 {
+				round++
+				src := make([]byte, n*size)
+				for to := range n {
+					pattern(src[to*size:(to+1)*size], round, me, to)
+				}
+				dst := make([]byte, n*size)
+				if mode == 1 || (mode == 2 && me%2 == 0) {
+					dst = win.Local()[:n*size]
+				}
+				if err := symwin.AllToAll(ctx, w.Team(), dst, src); err != nil {
+					return fmt.Errorf("size %d: %w", size, err)
+				}
+				for from := range n {
+					pattern(want[:size], round, from, me)
+					if got := dst[from*size : (from+1)*size]; string(got) != string(want[:size]) {
+						return fmt.Errorf("round %d, size %d, mode %d: rank %d got wrong bytes from %d", round, size, mode, me, from)
+					}
+				}
+				// A window is written by peers as soon as they come to the next
+				// call; who reads it in place says when he is done.
+				if err := w.Team().Barrier(ctx); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return win.Free(ctx)
+}
+
+// allToAllvRounds exchanges random counts, the same random numbers on all ranks.
+func allToAllvRounds(ctx context.Context, w *symwin.World) error {
+	n, me := w.Size(), w.Rank()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for round := range 60 {
+		counts := make([][]int, n) // [from][to]
+		for from := range counts {
+			counts[from] = make([]int, n)
+			for to := range counts[from] {
+				switch rng.IntN(4) {
+				case 0: // nothing
+				case 1:
+					counts[from][to] = rng.IntN(10)
+				case 2:
+					counts[from][to] = rng.IntN(5000)
+				case 3:
+					counts[from][to] = rng.IntN(60000)
+				}
+			}
+		}
+		var src []uint16
+		for to, c := range counts[me] {
+			part := make([]byte, 2*c)
+			pattern(part, round, me, to)
+			for i := range c {
+				src = append(src, uint16(part[2*i])|uint16(part[2*i+1])<<8)
+			}
+		}
+		need := 0
+		for from := range n {
+			need += counts[from][me]
+		}
+		dst, got := make([]uint16, need+round%3), make([]int, n)
+		if err := symwin.AllToAllv(ctx, w.Team(), dst, got, src, counts[me]); err != nil {
+			return err
+		}
+		at := 0
+		for from := range n {
+			c := counts[from][me]
+			if got[from] != c {
+				return fmt.Errorf("round %d: rank %d was told %d from %d, not %d", round, me, got[from], from, c)
+			}
+			part := make([]byte, 2*c)
+			pattern(part, round, from, me)
+			for i := range c {
+				if dst[at+i] != uint16(part[2*i])|uint16(part[2*i+1])<<8 {
+					return fmt.Errorf("round %d: rank %d got wrong data from %d", round, me, from)
+				}
+			}
+			at += c
+		}
+	}
+	return nil
+}
+
+// tooShort: the last rank's dst lacks one element; all ranks are told the same,
+// nothing is copied, and the next call is right.
+func tooShort(ctx context.Context, w *symwin.World) error {
+	n, me := w.Size(), w.Rank()
+	for _, c := range []int{1, 3000} {
+		src, counts, got := make([]int32, n*c), make([]int, n), make([]int, n)
+		for i := range src {
+			src[i] = int32(me + 1)
+		}
+		for r := range counts {
+			counts[r] = c
+		}
+		dst := make([]int32, n*c)
+		short := dst
+		if me == n-1 {
+			short = dst[1:]
+		}
+		for range 3 {
+			err := symwin.AllToAllv(ctx, w.Team(), short, got, src, counts)
+			var e *symwin.TooShortError
+			if !errors.As(err, &e) || !errors.Is(err, symwin.ErrTooShort) || e.Rank != n-1 || e.Need != n*c || e.Have != n*c-1 {
+				return fmt.Errorf("rank %d got %v", me, err)
+			}
+			for i, v := range dst {
+				if v != 0 {
+					return fmt.Errorf("dst[%d] was written", i)
+				}
+			}
+		}
+		if err := symwin.AllToAllv(ctx, w.Team(), dst, got, src, counts); err != nil {
+			return err
+		}
+		for i, v := range dst {
+			if int(v) != i/c+1 {
+				return fmt.Errorf("dst[%d] is %d", i, v)
+			}
+		}
+	}
+	return nil
+}
+
+// mismatch: rank 1 calls with another count; nobody hangs, and rank 1 and
+// whoever waits for it are told both calls.
+func mismatch(ctx context.Context, w *symwin.World) error {
+	if err := w.Team().Barrier(ctx); err != nil {
+		return err
+	}
+	count := 1000
+	if w.Rank() == 1 {
+		count = 2000
+	}
+	n := w.Size()
+	err := symwin.AllToAll(ctx, w.Team(), make([]int64, n*count), make([]int64, n*count))
+	if !errors.Is(err, symwin.ErrMismatch) {
+		return fmt.Errorf("rank %d got %v", w.Rank(), err)
+	}
+	return nil
+}
+
+func TestAllToAll(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 5, 8, 16} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			require.NoError(t, symwin.Run(context.Background(), n, allToAllRounds))
+		})
+		t.Run(fmt.Sprint(n, "processes"), func(t *testing.T) {
+			ranktest.Start(t, n, "alltoall").Wait()
+		})
+	}
+}
+
+func TestAllToAllv(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 8} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			require.NoError(t, symwin.Run(context.Background(), n, allToAllvRounds))
+		})
+		t.Run(fmt.Sprint(n, "processes"), func(t *testing.T) {
+			ranktest.Start(t, n, "alltoallv").Wait()
+		})
+	}
+}
+
+func TestTooShort(t *testing.T) {
+	for _, n := range []int{1, 2, 5} {
+		require.NoError(t, symwin.Run(context.Background(), n, tooShort))
+	}
+	ranktest.Start(t, 4, "too-short").Wait()
+}
+
+func TestMismatch(t *testing.T) {
+	require.NoError(t, symwin.Run(context.Background(), 3, mismatch))
+	ranktest.Start(t, 3, "mismatch").Wait()
+}
+
+func TestKilledInAllToAll(t *testing.T) {
+	for range 5 {
+		j := ranktest.Start(t, 3, "kill-me")
+		for _, r := range j.Ranks {
+			r.Await(t, "joined")
+		}
+		j.Ranks[1].Signal(9)
+		require.Equal(t, 137, j.Ranks[1].Wait())
+		require.Zero(t, j.Ranks[0].Wait(), j.Ranks[0].Output())
+		require.Zero(t, j.Ranks[2].Wait(), j.Ranks[2].Output())
+	}
+}
+
+func TestUsageErrorsAreLocal(t *testing.T) {
+	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
+		for _, err := range []error{
+			symwin.AllToAll(ctx, w.Team(), make([]int, 3), make([]int, 3)),
+			symwin.AllToAll(ctx, w.Team(), make([]int, 2), make([]int, 4)),
+			symwin.AllToAll(ctx, w.Team(), make([]string, 2), make([]string, 2)),
+			symwin.AllToAllv(ctx, w.Team(), nil, make([]int, 1), []int{1}, make([]int, 2)),
+			symwin.AllToAllv(ctx, w.Team(), nil, make([]int, 2), []int{1}, []int{1, 1}),
+			symwin.AllToAllv(ctx, w.Team(), nil, make([]int, 2), []int{1}, []int{-1, 2}),
+		} {
+			if !errors.Is(err, symwin.ErrUsage) {
+				return fmt.Errorf("got %v", err)
+			}
+		}
+		buf := make([]int, 4)
+		if err := symwin.AllToAll(ctx, w.Team(), buf, buf); !errors.Is(err, symwin.ErrUsage) {
+			return fmt.Errorf("in place: %v", err)
+		}
+		return symwin.AllToAll(ctx, w.Team(), make([]int, 2), make([]int, 2))
+	}))
+}
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	for _, size := range []int{8, 64 << 10} {
+		var allocs float64
+		require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
+			dst, src := make([]byte, 2*size), make([]byte, 2*size)
+			once := func() {
+				if err := symwin.AllToAll(ctx, w.Team(), dst, src); err != nil {
+					panic(err)
+				}
+			}
+			once()
+			if w.Rank() == 0 {
+				allocs = testing.AllocsPerRun(200, once)
+			} else {
+				for range 201 {
+					once()
+				}
+			}
+			return nil
+		}))
+		require.Zero(t, allocs, "size %d", size)
+	}
+}

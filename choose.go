@@ -1,0 +1,8 @@
+package symwin
+
+// smallBytes is where the front door changes engines: blocks of up to so many
+// bytes per peer go through tagged lines, larger ones through the copy engine.
+// All ranks decide by operation, team size and count alone, so they agree.
+const smallBytes = 1024
+
+func small(bytes int) bool { return bytes <= smallBytes }

@@ -1,0 +1,68 @@
+package symwin
+
+import (
+	"context"
+	"sync"
+
+	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/lla2a"
+	"github.com/symwin/symwin/symmem"
+	"github.com/symwin/symwin/window"
+)
+
+// engines is what the front door keeps for one team: both engines, opened by the
+// team's first collective and used inside its lane, so one operation at a time.
+type engines struct {
+	blocks *lla2a.Blocks
+	stream *ce.Stream
+
+	// Memory of the steady state.
+	parts   []ce.Part
+	counts  []byte // v: what this rank sends to each, and what each sends here
+	arrives []byte
+}
+
+// teamEngines keys the engines of a team number among a world's attachments.
+type teamEngines struct{ team *symmem.Team }
+
+type onceEngines struct {
+	mu sync.Mutex
+	e  *engines
+}
+
+// enginesOf returns the team's engines. The first call opens them and is
+// collective, as the call is that needs them: a rank that calls something else
+// meanwhile is found as in any collective.
+func enginesOf(ctx context.Context, team *Team, call symmem.Record) (*engines, error) {
+	once := team.World().Attachment(teamEngines{team}, func() any { return new(onceEngines) }).(*onceEngines)
+	once.mu.Lock()
+	defer once.mu.Unlock()
+	if once.e != nil {
+		return once.e, nil
+	}
+	blocks, err := lla2a.OpenBlocks(ctx, team, call, smallBytes)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := ce.OpenFor(ctx, team, call, ce.Options{})
+	if err != nil {
+		return nil, err
+	}
+	n := team.Size()
+	once.e = &engines{
+		blocks: blocks, stream: stream,
+		parts:  make([]ce.Part, n),
+		counts: make([]byte, 8*n), arrives: make([]byte, 8*n),
+	}
+	return once.e, nil
+}
+
+// part is one rank's side of an exchange with peer: where the destination lies
+// in a window, the sender will write there itself.
+func part(w *World, src, dst []byte) ce.Part {
+	p := ce.Part{Src: src, Dst: dst}
+	if len(dst) > 0 {
+		p.At, p.InWindow = window.Find(w, dst)
+	}
+	return p
+}

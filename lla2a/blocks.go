@@ -1,0 +1,184 @@
+package lla2a
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/symwin/symwin/epoch"
+	"github.com/symwin/symwin/symmem"
+	"github.com/symwin/symwin/window"
+)
+
+// Blocks carries small blocks of bytes between all members of a team. Every call
+// is dense, each member sends to each, and that is the whole flow control: a
+// line from p in epoch i proves that p has done with epoch i−1, so the region of
+// epoch i+1, last used in i−1, is free everywhere once epoch i has been received.
+//
+// Its calls are calls of the team's lane: one at a time per team.
+type Blocks struct {
+	team  *symmem.Team
+	area  *window.Area
+	max   int // words of one sender in one region
+	slots int // words of one region
+	index epoch.Index
+	mine  block
+	peers []block
+	in    arrivals
+}
+
+// OpenBlocks makes Blocks for up to maxBytes from each member to each other. It
+// is collective over team; call is what it does it for, as records show it.
+func OpenBlocks(ctx context.Context, team *symmem.Team, call symmem.Record, maxBytes int) (*Blocks, error) {
+	slots, err := epoch.Slots(team.Size(), max(maxBytes, 1))
+	if err != nil {
+		return nil, err
+	}
+	need, err := epoch.Requirement(1, slots)
+	if err != nil {
+		return nil, err
+	}
+	area, err := window.OpenArea(ctx, team, call, int64(need))
+	if err != nil {
+		return nil, err
+	}
+	b := &Blocks{team: team, area: area, max: epoch.Words(max(maxBytes, 1)), slots: slots}
+	lines := 1 + 2*slots
+	b.mine = blockOf(area.Local(), lines)
+	for r := range team.Size() {
+		b.peers = append(b.peers, blockOf(area.Peer(r), lines))
+	}
+	b.in = arrivals{block: b.mine, stride: b.max, skip: team.Rank()}
+	return b, nil
+}
+
+// MaxBytes is the largest block.
+func (b *Blocks) MaxBytes() int { return 8 * b.max }
+
+// AllToAll sends src[r·size : (r+1)·size] to member r and receives what member r
+// sent here into dst[r·size:]. dst and src hold Size blocks and do not overlap;
+// size is at most MaxBytes, the same on all members. A call of size 0 still
+// waits for everybody. call is published as what this is.
+func (b *Blocks) AllToAll(ctx context.Context, call symmem.Record, dst, src []byte, size int) error {
+	lane := b.team.Lane()
+	if err := lane.Enter(ctx, call); err != nil {
+		return err
+	}
+	n, me := b.team.Size(), b.team.Rank()
+	tag, start := b.index.Tag(), epoch.RegionStart(b.index, b.slots)
+	for k := 1; k < n; k++ {
+		to := me + k
+		if to >= n {
+			to -= n
+		}
+		b.peers[to].putBytes(start+me*b.max, src[to*size:(to+1)*size], tag)
+	}
+	lane.Publish()
+	copy(dst[me*size:(me+1)*size], src[me*size:(me+1)*size])
+	b.in.expect(dst, n, size, start, tag)
+	err := lane.Await(ctx, &b.in)
+	if err == nil {
+		err = b.turn(ctx, lane)
+	}
+	return lane.Leave(err)
+}
+
+// turn goes on to the next epoch. Where the tags begin a new lap, everybody
+// clears the own block between two barriers.
+func (b *Blocks) turn(ctx context.Context, lane *symmem.Lane) error {
+	if b.index.Wraps() {
+		if err := lane.Rendezvous(ctx); err != nil {
+			return err
+		}
+		b.mine.forget()
+		if err := lane.Rendezvous(ctx); err != nil {
+			return err
+		}
+	}
+	b.index++
+	return nil
+}
+
+// Close gives the memory back. It is collective over the team.
+func (b *Blocks) Close(ctx context.Context) error { return b.area.Close(ctx) }
+
+// putBytes stores p into the lines from l on. An empty p is one line that only
+// says "here".
+func (b block) putBytes(l int, p []byte, tag uint32) {
+	for len(p) > 8 {
+		b.put(l, binary.LittleEndian.Uint64(p), tag)
+		p, l = p[8:], l+1
+	}
+	var last [8]byte
+	copy(last[:], p)
+	b.put(l, binary.LittleEndian.Uint64(last[:]), tag)
+}
+
+// arrivals is the Condition that a block has come from every other member. It
+// copies what it finds: one look at a line both tests and fetches it.
+type arrivals struct {
+	block  block
+	stride int // lines between senders
+	skip   int // the own rank
+
+	dst    []byte
+	n      int // members
+	size   int
+	start  int
+	tag    uint32
+	sender int // the one being looked at
+	off    int // bytes of it that have come
+}
+
+func (a *arrivals) expect(dst []byte, n, size, start int, tag uint32) {
+	a.dst, a.n, a.size, a.start, a.tag = dst, n, size, start, tag
+	a.sender, a.off = 0, 0
+}
+
+// Look implements shmsync.Condition.
+func (a *arrivals) Look() bool {
+	for ; a.sender < a.n; a.sender, a.off = a.sender+1, 0 {
+		if a.sender != a.skip && !a.fetch() {
+			return false
+		}
+	}
+	return true
+}
+
+// fetch takes on what has come from the current sender.
+func (a *arrivals) fetch() bool {
+	l := a.start + a.sender*a.stride
+	to := a.dst[a.sender*a.size : (a.sender+1)*a.size]
+	for {
+		data, ok := a.block.get(l+a.off/8, a.tag)
+		if !ok {
+			return false
+		}
+		if rest := to[min(a.off, len(to)):]; len(rest) >= 8 {
+			binary.LittleEndian.PutUint64(rest, data)
+		} else {
+			var last [8]byte
+			binary.LittleEndian.PutUint64(last[:], data)
+			copy(rest, last[:])
+		}
+		if a.off += 8; a.off >= a.size {
+			return true
+		}
+	}
+}
+
+// Missing implements shmsync.Condition.
+func (a *arrivals) Missing(into []int) []int {
+	last := max((a.size+7)/8, 1) - 1
+	for s := a.sender; s < a.n; s++ {
+		if s == a.skip {
+			continue
+		}
+		for u := range last + 1 {
+			if _, ok := a.block.get(a.start+s*a.stride+u, a.tag); !ok {
+				into = append(into, s)
+				break
+			}
+		}
+	}
+	return into
+}

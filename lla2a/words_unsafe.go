@@ -1,0 +1,20 @@
+package lla2a
+
+import "unsafe"
+
+// blockOf sees memory of an area as a block. Areas are page-aligned.
+func blockOf(b []byte, lines int) block {
+	_ = b[16*lines-1]
+	return block(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), 2*lines))
+}
+
+// bytesOf sees a value as its bytes, for copying in and out; T is free of
+// pointers (Open has checked it).
+func bytesOf[T any](v *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
+}
+
+func sizeof[T any]() int {
+	var v T
+	return int(unsafe.Sizeof(v))
+}
