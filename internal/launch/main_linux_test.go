@@ -22,7 +22,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/symwin/symwin/internal/env"
-	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 	"go.uber.org/goleak"
 )
@@ -240,8 +239,7 @@ func pause() {
 }
 
 func cpus([]string) int {
-	ids, _ := topo.Usable()
-	fmt.Printf("%s %s GOMAXPROCS %d\n", os.Getenv(env.KeyRank), topo.FormatList(ids), runtime.GOMAXPROCS(0))
+	fmt.Println("GOMAXPROCS", runtime.GOMAXPROCS(0))
 	return 0
 }
 
@@ -262,19 +260,24 @@ func signals([]string) int {
 	return 0
 }
 
-// stubborn ignores what can be ignored, and has a child that does too.
+// stubborn survives what can be survived, and has a child that does too.
 func stubborn(args []string) int {
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, syscall.SIGINT)
 	if len(args) > 0 {
-		pause()
+		for range interrupts {
+		}
 	}
 	child := exec.Command("/proc/self/exe", "child")
 	child.Env = append(os.Environ(), roleVar+"=stubborn")
 	if err := child.Start(); err != nil {
 		return 1
 	}
-	fmt.Println("ready", os.Getpid(), child.Process.Pid)
-	pause()
+	fmt.Println("ready")
+	for range interrupts {
+		fmt.Println("interrupted")
+	}
 	return 0
 }
 
@@ -313,7 +316,7 @@ func echo([]string) int {
 	return 0
 }
 
-// process is a launcher that can be watched and killed.
+// child is a launcher that can be watched and killed.
 type child struct {
 	*exec.Cmd
 	out   *bufio.Reader

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,17 +78,13 @@ func doing(s symmem.Snapshot, ended []bool, except int) string {
 
 func activity(r symmem.RankState, ended bool) string {
 	switch {
-	case r.Life == symmem.Left:
-		return "had closed its world"
 	case r.Life == symmem.NotCome && ended:
 		return "had exited before joining"
 	case r.Life == symmem.NotCome:
 		return "had not joined"
-	case r.Life == symmem.Dead:
-		return "was dead"
-	case len(r.Waits) > 0:
+	case r.Life == symmem.Alive && len(r.Waits) > 0:
 		// A rank's oldest wait is the one that explains it.
-		w := slices.MaxFunc(r.Waits, func(a, b symmem.WaitState) int { return int(a.Since - b.Since) })
+		w := slices.MaxFunc(r.Waits, func(a, b symmem.WaitState) int { return cmp.Compare(a.Since, b.Since) })
 		text := fmt.Sprintf("waited in %v", w.Call)
 		if len(w.Missing) > 0 {
 			text += " for " + rankList(w.Missing)
@@ -96,10 +93,19 @@ func activity(r symmem.RankState, ended bool) string {
 			text += fmt.Sprintf(" since %v", s)
 		}
 		return text
-	case r.Call.Sequence == 0 && r.Call.Op == symmem.OpNone:
-		return "had made no call"
 	}
-	return fmt.Sprintf("last called %v", r.Call)
+	text := "made no call"
+	if r.Call.Op != symmem.OpNone {
+		text = fmt.Sprintf("last called %v", r.Call)
+	}
+	// Survivors are quick: many have given up and left by now.
+	switch r.Life {
+	case symmem.Left:
+		text += " and left"
+	case symmem.Dead:
+		text += " and ended"
+	}
+	return text
 }
 
 // maxGroups bounds a verdict's length: beyond so many different phrases nobody
