@@ -1,0 +1,89 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/lla2a"
+	"github.com/symwin/symwin/symmem"
+	"github.com/symwin/symwin/window"
+)
+
+// elements opens couriers over a session: its element is a Go type, so each size
+// is one.
+var elements = map[int64]func(context.Context, *symmem.Team) (courier, error){
+	1: openElements[[1]byte], 2: openElements[[2]byte], 4: openElements[[4]byte],
+	8: openElements[[8]byte], 16: openElements[[16]byte], 32: openElements[[32]byte],
+	64: openElements[[64]byte], 128: openElements[[128]byte], 256: openElements[[256]byte],
+	512: openElements[[512]byte], 1024: openElements[[1024]byte],
+	2048: openElements[[2048]byte], maxElement: openElements[[maxElement]byte],
+}
+
+// maxElement is the largest element that is measured over a session.
+const maxElement = 4096
+
+// byElement carries a message as one element of a session, a round trip an epoch.
+type byElement[T any] struct {
+	*lla2a.Session[T]
+	peer          int
+	outgoing, got [1]T
+}
+
+func openElements[T any](ctx context.Context, pair *symmem.Team) (courier, error) {
+	s, err := lla2a.Open[T](ctx, pair, 1)
+	if err != nil {
+		return nil, err
+	}
+	return &byElement[T]{Session: s, peer: 1 - pair.Rank()}, nil
+}
+
+func (c *byElement[T]) out() []byte { return window.Raw(c.outgoing[:]) }
+func (c *byElement[T]) in() []byte  { return window.Raw(c.got[:]) }
+
+func (c *byElement[T]) send(ctx context.Context) error { return c.Send(ctx, c.peer, 0, c.outgoing[0]) }
+
+func (c *byElement[T]) receive(ctx context.Context) (err error) {
+	c.got[0], err = c.Recv(ctx, c.peer, 0)
+	return err
+}
+
+func (c *byElement[T]) end(ctx context.Context) error { return c.EndEpoch(ctx) }
+
+// byCopy carries a message as an exchange of the copy engine in which one side
+// has nothing to say.
+type byCopy struct {
+	*ce.Stream
+	call          symmem.Record
+	outgoing, got []byte
+	sending       []ce.Part
+	receiving     []ce.Part
+}
+
+func openCopies(ctx context.Context, pair *symmem.Team, size int) (courier, error) {
+	call := symmem.Record{Op: symmem.OpBatch, Engine: symmem.EngineCE, EltSize: 1, Count: uint64(size)}
+	s, err := ce.OpenFor(ctx, pair, call, ce.Options{})
+	if err != nil {
+		return nil, err
+	}
+	c := &byCopy{
+		Stream: s, call: call,
+		outgoing: make([]byte, size), got: make([]byte, size),
+		sending: make([]ce.Part, 2), receiving: make([]ce.Part, 2),
+	}
+	peer := 1 - pair.Rank()
+	c.sending[peer].Src, c.receiving[peer].Dst = c.outgoing, c.got
+	return c, nil
+}
+
+func (c *byCopy) out() []byte { return c.outgoing }
+func (c *byCopy) in() []byte  { return c.got }
+
+func (c *byCopy) send(ctx context.Context) error {
+	return c.Exchange(ctx, c.call, c.sending, false, nil)
+}
+
+func (c *byCopy) receive(ctx context.Context) error {
+	return c.Exchange(ctx, c.call, c.receiving, false, nil)
+}
+
+func (c *byCopy) end(context.Context) error { return nil }
