@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/symwin/symwin/bench"
 	"github.com/symwin/symwin/internal/launch"
 )
 
@@ -27,6 +28,10 @@ const (
 // any flag, after "--" or with a slash the same word is a program.
 func command(word string) func(args []string, stdout, stderr io.Writer) int {
 	switch word {
+	case "bench":
+		return benchmark
+	case bench.RankCommand: // hidden: one of bench's own ranks
+		return benchRank
 	case "ps":
 		return ps
 	case "clean":
@@ -90,4 +95,12 @@ func usageError(stdout, stderr io.Writer, err error) int {
 func complain(stderr io.Writer, code int, format string, args ...any) int {
 	fmt.Fprintf(stderr, "shmrun: "+format+"\n", args...)
 	return code
+}
+
+func benchmark(args []string, stdout, stderr io.Writer) int {
+	return bench.Main(context.Background(), args, stdout, stderr)
+}
+
+func benchRank(args []string, _, _ io.Writer) int {
+	return bench.RankMain(context.Background(), args)
 }

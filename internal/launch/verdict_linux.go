@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/symwin/symwin/internal/topo"
@@ -32,11 +33,10 @@ func (s *scene) joined() bool {
 func (s *scene) blame() (rank, code int, how string) {
 	code = s.ends[s.first].exitCode()
 	tell := func(rank int) string { return fmt.Sprintf("rank %d %v", rank, s.ends[rank]) }
-	if s.abort == nil || !s.joined() {
-		return s.first, code, tell(s.first)
-	}
-	a := s.abort
-	if a.Kind == symmem.AbortRankFailed && len(a.Ranks) > 0 {
+	rank = s.first
+	switch a := s.abort; {
+	case a == nil || !s.joined():
+	case a.Kind == symmem.AbortRankFailed && len(a.Ranks) > 0:
 		rank = a.Ranks[0]
 		for _, r := range a.Ranks {
 			if s.ends[r].bad() {
@@ -44,25 +44,48 @@ func (s *scene) blame() (rank, code int, how string) {
 				break
 			}
 		}
-		if s.ends[rank].bad() {
-			return rank, s.ends[rank].exitCode(), tell(rank)
-		}
 		// It died for its peers, but told its parent that all was well.
-		if s.before.Ranks[rank].Life == symmem.NotCome {
-			return rank, code, tell(rank) + " before joining"
+		if !s.ends[rank].bad() {
+			how = " but never closed its world"
+			if s.before.Ranks[rank].Life == symmem.NotCome {
+				how = " before joining"
+			}
+			return rank, code, tell(rank) + how
 		}
-		return rank, code, tell(rank) + " but never closed its world"
+	case a.Author >= 0:
+		if s.ends[a.Author].bad() {
+			code = s.ends[a.Author].exitCode()
+		}
+		if a.Kind == symmem.AbortTimeout {
+			code = exitTimeout
+		}
+		return a.Author, code, fmt.Sprintf("rank %d gave up (%v: %s) and %v", a.Author, a.Kind, a.Text, s.ends[a.Author])
 	}
-	if a.Author < 0 {
-		return s.first, code, tell(s.first)
+	if r := s.deserter(rank); r >= 0 {
+		rank = r
 	}
-	if s.ends[a.Author].bad() {
-		code = s.ends[a.Author].exitCode()
+	return rank, s.ends[rank].exitCode(), tell(rank)
+}
+
+// deserter finds, where a rank gave up by itself, another that had closed its
+// world without having made the call that the first was in, and ended badly too:
+// so does a panic that runs a deferred Close, and its stacks take longer to write
+// than its peers take to give up. -1: none.
+func (s *scene) deserter(rank int) int {
+	call := s.before.Ranks[rank].Call
+	if s.ends[rank].signal != 0 || call.Op == symmem.OpNone {
+		return -1
 	}
-	if a.Kind == symmem.AbortTimeout {
-		code = exitTimeout
+	made := func(c symmem.Record) bool {
+		return c.Team == call.Team && c.Lane == call.Lane && c.Sequence >= call.Sequence
 	}
-	return a.Author, code, fmt.Sprintf("rank %d gave up (%v: %s) and %v", a.Author, a.Kind, a.Text, s.ends[a.Author])
+	for r, state := range s.before.Ranks {
+		byUs := s.ends[r].signal == syscall.SIGTERM || s.ends[r].signal == syscall.SIGKILL
+		if state.Life == symmem.Left && s.ends[r].bad() && !byUs && !slices.ContainsFunc(state.Records, made) {
+			return r
+		}
+	}
+	return -1
 }
 
 // doing tells in one phrase what the ranks were doing, those without except.

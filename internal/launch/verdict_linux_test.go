@@ -15,6 +15,8 @@ func TestBlame(t *testing.T) {
 	failed := end{code: 1}
 	alive := symmem.RankState{Life: symmem.Alive}
 	absent := symmem.RankState{}
+	barrier := symmem.Record{Op: symmem.OpBarrier, Sequence: 4}
+	called := symmem.RankState{Life: symmem.Alive, Call: barrier, Records: []symmem.Record{barrier}}
 	for _, c := range []struct {
 		name  string
 		first int
@@ -42,6 +44,10 @@ func TestBlame(t *testing.T) {
 		{"the author recovers, another does not", 0, []end{{code: 3}, {}}, []symmem.RankState{alive, alive},
 			&symmem.AbortInfo{Author: 1, Kind: symmem.AbortMismatch, Text: "x"}, 1, 3, "rank 1 gave up (mismatch: x) and exited with code 0"},
 		{"nobody said anything", 0, []end{killed, {}}, []symmem.RankState{alive, alive}, nil, 0, 137, "rank 0 was killed by SIGKILL"},
+		{"one panicked, and closed its world on the way out", 0, []end{failed, {code: 2}, {code: 3}}, []symmem.RankState{called, {Life: symmem.Left}, {Life: symmem.Left, Records: called.Records}},
+			&symmem.AbortInfo{Author: -1, Kind: symmem.AbortRankFailed, Ranks: []int{0}}, 1, 2, "rank 1 exited with code 2"},
+		{"one closed its world and was ended by us", 0, []end{failed, {signal: syscall.SIGTERM}}, []symmem.RankState{called, {Life: symmem.Left}},
+			&symmem.AbortInfo{Author: -1, Kind: symmem.AbortRankFailed, Ranks: []int{0}}, 0, 1, "rank 0 exited with code 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := scene{first: c.first, ends: c.ends, before: symmem.Snapshot{Ranks: c.ranks}, abort: c.abort}
