@@ -24,8 +24,12 @@ func (v vote) post() symmem.Post {
 		return symmem.Post{1: uint64(v.off)}
 	}
 	p := symmem.Post{1: uint64(v.short.Need), 2: uint64(v.short.Have)}
+	text := v.short.Where
+	if len(text) > maxWhere { // a long path: all ranks show the same beginning
+		text = text[:maxWhere-len("…")] + "…"
+	}
 	var where [maxWhere]byte
-	p[0] = 1 + uint64(copy(where[:], v.short.Where))
+	p[0] = 1 + uint64(copy(where[:], text))
 	for i := range p[3:] {
 		p[3+i] = binary.LittleEndian.Uint64(where[8*i:])
 	}
