@@ -28,7 +28,12 @@ var allToAll = &op{
 		}
 		return need
 	},
-	memory: func(c *Config, bytes int64) int64 { return 2 * int64(c.Ranks) * bytes },
+	memory: func(c *Config, bytes int64) int64 {
+		if c.Dst == dstWindow {
+			return int64(c.Ranks) * bytes
+		}
+		return 2 * int64(c.Ranks) * bytes
+	},
 	run: func(ctx context.Context, r *rank) error {
 		return sweep(ctx, r, func(bytes int64) (*exercise, error) { return openAllToAll(ctx, r, bytes) })
 	},

@@ -62,7 +62,7 @@ func flagSet(q *request) *pflag.FlagSet {
 	fs.StringVar(&q.format, "format", formats[0], "`FORMAT` of the rows: table, json (an object a row)")
 	q.launch = launch.Flags(fs)
 	ranks := *fs.Lookup("np")
-	ranks.Name, ranks.Shorthand, ranks.Usage = "ranks", "", "the same as --np"
+	ranks.Name, ranks.Shorthand, ranks.Usage = "ranks", "", "`N` ranks: the same as --np"
 	fs.AddFlag(&ranks)
 	return fs
 }
@@ -124,6 +124,10 @@ func (q *request) config() (c *Config, options launch.Options, err error) {
 		}
 	}
 	options.N = c.Ranks
+	// What nobody asked for is left out where it cannot be.
+	for last := len(c.Sizes) - 1; q.high == 0 && last > 0 && o.carries(c, c.Sizes[last]) != nil; last-- {
+		c.Sizes = c.Sizes[:last]
+	}
 	return c, options, o.check(c)
 }
 

@@ -2,9 +2,15 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"os"
 	"testing"
 )
+
+// tamperVariable makes ranks damage what arrives.
+const tamperVariable = "BENCH_TEST_TAMPER"
+
+var errGone = errors.New("the reader has gone")
 
 // The test binary is what shmrun is otherwise: the ranks are started as it, and
 // by hand it is the command too ("bench.test bench latency").
@@ -12,10 +18,25 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case RankCommand:
-			os.Exit(RankMain(context.Background(), os.Args[2:]))
+			var tamper func(*exercise)
+			if os.Getenv(tamperVariable) != "" {
+				tamper = flipAByte
+			}
+			os.Exit(rankMain(context.Background(), os.Args[2:], tamper))
 		case "bench":
 			os.Exit(Main(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 		}
 	}
 	os.Exit(m.Run())
+}
+
+func flipAByte(x *exercise) {
+	run := x.run
+	x.run = func(ctx context.Context, n int) error {
+		err := run(ctx, n)
+		if len(x.arrived) > 0 {
+			x.arrived[0] ^= 0x40
+		}
+		return err
+	}
 }

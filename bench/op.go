@@ -63,25 +63,30 @@ func (o *op) check(c *Config) error {
 			return err
 		}
 	}
-	if len(c.Sizes) == 0 || o.high == 0 {
-		return nil
-	}
-	if o.fits != nil {
-		for _, bytes := range c.Sizes {
-			if err := o.fits(c, bytes); err != nil {
-				return err
-			}
+	// The largest is what people want to hear of first.
+	for _, bytes := range slices.Backward(c.Sizes) {
+		if err := o.carries(c, bytes); err != nil {
+			return err
 		}
 	}
-	most := slices.Max(c.Sizes)
-	if need, have := o.window(c, most)+pageSize, c.Window; need > have {
-		return fmt.Errorf("%s of %s with %d ranks does not fit the window: need %d bytes on each rank, have %d; raise --window or lower --max",
-			o.name, env.FormatSize(most), c.Ranks, need, have)
+	return nil
+}
+
+// carries says why one size cannot be measured.
+func (o *op) carries(c *Config, bytes int64) error {
+	if o.fits != nil {
+		if err := o.fits(c, bytes); err != nil {
+			return err
+		}
 	}
-	need := (o.window(c, most) + o.memory(c, most)) * int64(c.Ranks)
+	if need, have := o.window(c, bytes)+pageSize, c.Window; need > have {
+		return fmt.Errorf("%s of %s with %d ranks does not fit the window: need %d bytes on each rank, have %d; raise --window or lower --max",
+			o.name, env.FormatSize(bytes), c.Ranks, need, have)
+	}
+	need := (o.window(c, bytes) + o.memory(c, bytes)) * int64(c.Ranks)
 	if have, ok := availableMemory(); ok && need > have {
 		return fmt.Errorf("%s of %s with %d ranks does not fit the memory: need %d bytes, have %d; lower --max or -n",
-			o.name, env.FormatSize(most), c.Ranks, need, have)
+			o.name, env.FormatSize(bytes), c.Ranks, need, have)
 	}
 	return nil
 }

@@ -25,13 +25,15 @@ type rank struct {
 // RankMain is what each rank of a measurement runs: shmrun's hidden command
 // "bench-rank", of which args are the rest. It joins, measures, and on rank 0
 // reports to the process that started it. It returns the exit code.
-func RankMain(ctx context.Context, args []string) int {
+func RankMain(ctx context.Context, args []string) int { return rankMain(ctx, args, nil) }
+
+func rankMain(ctx context.Context, args []string, tamper func(*exercise)) int {
 	w, err := symmem.Join(ctx)
 	if err != nil {
 		return failed(os.Stderr, -1, err)
 	}
 	defer w.Close()
-	if err := runRank(ctx, w, args, os.Stdout, nil); err != nil {
+	if err := runRank(ctx, w, args, os.Stdout, tamper); err != nil {
 		// All ranks return an agreed error, so one tells it; and whoever is told of
 		// another's failure has nothing to add.
 		if errors.Is(err, symmem.ErrNoSpace) && w.Rank() != 0 ||
