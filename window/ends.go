@@ -70,8 +70,7 @@ func (e *ends) placeHeap(n int64) (off int64, fits bool, have int64) {
 		have = max(have, x.off-low)
 		low = x.end()
 	}
-	// Not off+n > floor: no sum of numbers from outside.
-	if off > floor || n > floor-off {
+	if n > floor-off {
 		return off, false, have
 	}
 	e.heap = slices.Insert(e.heap, at, extent{off, n})

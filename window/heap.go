@@ -14,8 +14,7 @@ import (
 
 // heap is the allocator of one rank's window in one world.
 type heap struct {
-	w   *symmem.World
-	own []byte // this rank's window
+	w *symmem.World
 
 	mu   sync.Mutex // guards ends; held for the search only, never while anybody waits
 	ends ends
@@ -26,11 +25,17 @@ type heap struct {
 	// history is the running hash of all that was allocated and freed. It is
 	// part of every call's digest: ranks whose heaps differ are told at once.
 	history uint64
-	// live holds the allocations by ascending offset. A changed list replaces
-	// the old one, so Find needs no lock. Writer: who has the turn.
-	live atomic.Pointer[[]*block]
+	// live is what Find looks at. Changes replace it, so Find needs no lock.
+	// Writer: who has the turn.
+	live atomic.Pointer[alive]
 
 	waiters waiters
+}
+
+// alive is the allocations at one moment.
+type alive struct {
+	own    []byte   // this rank's window; nil before the first allocation
+	blocks []*block // by ascending offset
 }
 
 type heapKey struct{}
@@ -38,8 +43,8 @@ type heapKey struct{}
 // heapOf is the world's allocator.
 func heapOf(w *symmem.World) *heap {
 	return w.Attachment(heapKey{}, func() any {
-		h := &heap{w: w, own: w.Window(w.Rank()), ends: ends{size: w.Geometry().Window}}
-		h.live.Store(new([]*block))
+		h := &heap{w: w, ends: ends{size: w.Geometry().Window}}
+		h.live.Store(new(alive))
 		return h
 	}).(*heap)
 }
@@ -94,9 +99,9 @@ func (h *heap) alloc(ctx context.Context, b *block) error {
 	}
 	b.attach()
 	h.history = digest("alloc", int64(h.history), b.off, b.taken)
-	live := append(slices.Clone(*h.live.Load()), b)
-	slices.SortFunc(live, func(x, y *block) int { return cmp.Compare(x.off, y.off) })
-	h.live.Store(&live)
+	blocks := append(slices.Clone(h.live.Load().blocks), b)
+	slices.SortFunc(blocks, func(x, y *block) int { return cmp.Compare(x.off, y.off) })
+	h.live.Store(&alive{h.own(), blocks})
 	h.w.Hold() // Put and Signal pass no lane, so Close must not unmap under them
 	return lane.Leave(nil)
 }
@@ -125,8 +130,8 @@ func (h *heap) free(ctx context.Context, b *block) error {
 	h.zero(b)
 	h.forget(b, true)
 	h.history = digest("free", int64(h.history), b.off, b.taken)
-	live := slices.DeleteFunc(slices.Clone(*h.live.Load()), func(x *block) bool { return x == b })
-	h.live.Store(&live)
+	blocks := slices.DeleteFunc(slices.Clone(h.live.Load().blocks), func(x *block) bool { return x == b })
+	h.live.Store(&alive{h.own(), blocks})
 	h.w.Unhold()
 	return lane.Leave(nil)
 }
@@ -135,9 +140,12 @@ func (h *heap) free(ctx context.Context, b *block) error {
 // ranks go on: what the kernel does not take is zeroed by hand, and stays ours.
 func (h *heap) zero(b *block) {
 	if err := h.w.Release(b.off, b.taken); err != nil {
-		clear(h.own[b.off : b.off+b.taken])
+		clear(h.own()[b.off : b.off+b.taken])
 	}
 }
+
+// own is this rank's window, for whoever is inside an operation.
+func (h *heap) own() []byte { return h.w.Window(h.w.Rank()) }
 
 // forget gives b's place back, if it was taken.
 func (h *heap) forget(b *block, taken bool) {

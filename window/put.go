@@ -1,6 +1,10 @@
 package window
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/symwin/symwin/internal/shm"
+)
 
 // pieceBytes is the longest single copy. At exactly 1 MiB Go's memmove turns to
 // streaming stores, which go past the caches to memory and then reach 27 GB/s,
@@ -49,5 +53,21 @@ func (w *Window[T]) Get(from, off int, dst []T) error {
 		return fmt.Errorf("get from rank %d: %w", from, err)
 	}
 	Copy(Raw(dst), src)
+	return nil
+}
+
+// Populate makes the pages of rank r's elements present in this process, so that
+// its first write to each does not cost the microsecond which the kernel takes to
+// map 4 KiB. It changes no element. Memory is reserved all the same without it;
+// benchmarks and latency-bound programs call it for every rank they put to.
+// May be called concurrently with anything but Free. Errors as those of Put.
+func (w *Window[T]) Populate(r int) error {
+	b, err := w.b.reach(r, 0, w.b.n)
+	if err == nil {
+		err = shm.Populate(b)
+	}
+	if err != nil {
+		return fmt.Errorf("populating the window of rank %d: %w", r, err)
+	}
 	return nil
 }

@@ -82,21 +82,20 @@ func Bytes(w *symmem.World, rank int, off, n uint64) ([]byte, error) {
 // outside the region it costs one comparison of addresses, otherwise a binary
 // search; it takes no lock and may be called from any goroutine.
 func Find[T any](w *symmem.World, s []T) (Span, bool) {
-	h := heapOf(w)
-	off, ok := offsetIn(h.own, Raw(s))
+	live := heapOf(w).live.Load()
+	raw := Raw(s)
+	off, ok := offsetIn(live.own, raw)
 	if !ok {
 		return Span{}, false
 	}
-	size := int64(len(Raw(s)))
-	live := *h.live.Load()
-	i, exact := slices.BinarySearchFunc(live, off, func(b *block, off int64) int { return cmp.Compare(b.off, off) })
+	i, exact := slices.BinarySearchFunc(live.blocks, off, func(b *block, off int64) int { return cmp.Compare(b.off, off) })
 	if !exact {
 		i-- // the last one that begins below off
 	}
 	if i < 0 {
 		return Span{}, false
 	}
-	b := live[i]
+	b, size := live.blocks[i], int64(len(raw))
 	if at := off - b.off; at <= b.size && size <= b.size-at {
 		return Span{b: b, off: at, size: size}, true
 	}

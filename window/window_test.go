@@ -35,6 +35,9 @@ func exchange(ctx context.Context, w *symmem.World, part, rounds int) error {
 			return fmt.Errorf("element %d is %d at the beginning", i, v)
 		}
 	}
+	if err := win.Populate((me + 1) % n); err != nil {
+		return err
+	}
 	if err := w.Team().Barrier(ctx); err != nil { // all have looked
 		return err
 	}
@@ -392,6 +395,20 @@ func TestFind(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A world that was closed before it had a window has no memory to look at.
+func TestClosedWorldWithoutWindows(t *testing.T) {
+	ctx := context.Background()
+	w, err := symmem.JoinWith(ctx, symmem.Options{Window: 2 << 20})
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	_, found := window.Find(w, []int{1})
+	require.False(t, found)
+	_, err = window.Alloc[int](ctx, w, 1)
+	require.ErrorIs(t, err, symmem.ErrClosed)
+	_, err = window.OpenArea(ctx, w.Team(), opening(1), 1)
+	require.ErrorIs(t, err, symmem.ErrClosed)
 }
 
 func TestZeroSpanIsAnError(t *testing.T) {
