@@ -85,25 +85,42 @@ func (b *block) usable() error {
 }
 
 func (b *block) checkRank(r int) error {
-	if r < 0 || r >= len(b.data) {
+	if uint(r) >= uint(len(b.data)) {
 		return fmt.Errorf("%w: there is no rank %d among %d", symmem.ErrUsage, r, len(b.data))
 	}
 	return nil
 }
 
+// inside reports whether elements off to off+n are b's. n is compared with what
+// is left, so neither a sum nor, afterwards, a product can overflow.
+func (b *block) inside(off, n int) bool {
+	return off >= 0 && n >= 0 && off <= b.n && n <= b.n-off
+}
+
+func (b *block) errOutside(off, n int) error {
+	return fmt.Errorf("%w: %d elements at %d of a window of %d", symmem.ErrUsage, n, off, b.n)
+}
+
 // span is elements off to off+n as bytes of the block.
 func (b *block) span(off, n int) Span {
-	// n is compared with what is left, so no sum or product can overflow.
-	if off < 0 || n < 0 || off > b.n || n > b.n-off {
-		return Span{err: fmt.Errorf("%w: %d elements at %d of a window of %d", symmem.ErrUsage, n, off, b.n)}
+	if !b.inside(off, n) {
+		return Span{err: b.errOutside(off, n)}
 	}
 	return Span{b: b, off: int64(off) * b.kind.size, size: int64(n) * b.kind.size}
 }
 
 // reach is elements off to off+n on rank r, for an operation that begins.
 func (b *block) reach(r, off, n int) ([]byte, error) {
-	if err := b.usable(); err != nil {
+	err := b.usable()
+	if err == nil {
+		err = b.checkRank(r)
+	}
+	if err == nil && !b.inside(off, n) {
+		err = b.errOutside(off, n)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return b.span(off, n).On(b.heap.w, r)
+	at, size := int64(off)*b.kind.size, int64(n)*b.kind.size
+	return b.data[r][at : at+size], nil
 }

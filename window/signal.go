@@ -92,7 +92,7 @@ func (w *Window[T]) WaitSignal(ctx context.Context, from, idx int, atLeast uint6
 
 func (b *block) await(ctx context.Context, from, idx int, atLeast uint64) (uint64, error) {
 	unusable := b.usable()
-	if errors.Is(unusable, symmem.ErrClosed) {
+	if unusable != nil && errors.Is(unusable, symmem.ErrClosed) {
 		return 0, unusable
 	}
 	err := b.checkRank(from)

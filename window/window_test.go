@@ -411,6 +411,30 @@ func TestClosedWorldWithoutWindows(t *testing.T) {
 	require.ErrorIs(t, err, symmem.ErrClosed)
 }
 
+// A slice that was handed out stays mapped, whatever becomes of its window and
+// its world; without one, memory goes with the world.
+func TestHandedOutSlicesOutliveTheWorld(t *testing.T) {
+	ctx := context.Background()
+	for _, freed := range []bool{false, true} {
+		w, err := symmem.JoinWith(ctx, symmem.Options{Window: 2 << 20})
+		require.NoError(t, err)
+		win, err := window.Alloc[int](ctx, w, 100)
+		require.NoError(t, err)
+		local := win.Local()
+		if freed {
+			require.NoError(t, win.Free(ctx))
+		}
+		require.NoError(t, w.Close())
+		for i := range local {
+			local[i] = i // would fault
+		}
+		if !freed {
+			require.Equal(t, local, win.Local())
+		}
+		require.ErrorIs(t, win.Get(0, 0, local[:1]), symmem.ErrClosed)
+	}
+}
+
 func TestZeroSpanIsAnError(t *testing.T) {
 	var s window.Span
 	require.ErrorIs(t, s.Err(), symmem.ErrUsage)
