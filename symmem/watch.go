@@ -53,8 +53,15 @@ func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) error
 	return err
 }
 
-// Inspect implements shmsync.Overseer. It runs when the wait leaves its spin and
-// whenever a park ends without success.
+// Ended implements shmsync.Overseer: a few loads that stay in the cache.
+func (x *Watch) Ended() error {
+	if !x.team.ended() {
+		return nil
+	}
+	return x.team.inspect()
+}
+
+// Inspect implements shmsync.Overseer. It runs when a park has run out.
 func (x *Watch) Inspect(waited time.Duration) error {
 	if err := x.team.inspect(); err != nil {
 		return err

@@ -11,12 +11,16 @@ import (
 )
 
 // Overseer looks at what a Condition does not: abort words, the dead, the late.
-// It is asked behind the spin only.
+// It is asked behind the spin only. An error is returned only if the condition
+// does not hold when looked at once more: what has arrived has arrived.
 type Overseer interface {
-	// Inspect reports why the wait must end without success, or nil. waited is
-	// how long the wait has lasted; time during which the process was stopped
-	// does not count. The error is returned only if the condition does not hold
-	// when looked at once more: what has arrived has arrived.
+	// Ended reports why the wait must end without success, or nil: a look at a
+	// few abort words. On a full machine every wait parks, so this is part of
+	// every operation there.
+	Ended() error
+	// Inspect is the thorough look, when a park has run out: who has died,
+	// left, called something else, is late. waited is how long the wait has
+	// lasted; time during which the process was stopped does not count.
 	Inspect(waited time.Duration) error
 }
 
@@ -87,16 +91,12 @@ func (p *Place) Quick(c Condition) bool {
 // Wait waits until c holds. Otherwise it returns what o found, or ctx's error.
 // It allocates nothing unless it parks for more than a millisecond.
 func (p *Place) Wait(ctx context.Context, c Condition, o Overseer) error {
-	w := wait{place: p, ctx: ctx, cond: c, over: o}
+	w := wait{place: p, ctx: ctx, cond: c, overseer: o}
 	others := crowd.Add(1) > 1
 	defer crowd.Add(-1)
 
 	if p.spin(c, others) {
 		return nil
-	}
-	// Behind the spin, and before any other CPU time is spent: may it go on?
-	if done, err := w.inspect(); done {
-		return err
 	}
 	if p.yield(c, others) {
 		return nil
@@ -162,31 +162,32 @@ func touch(*[256]byte) {}
 
 // wait is the state of one wait behind its spin.
 type wait struct {
-	place  *Place
-	ctx    context.Context
-	cond   Condition
-	over   Overseer
-	waited time.Duration
+	place    *Place
+	ctx      context.Context
+	cond     Condition
+	overseer Overseer
+	waited   time.Duration
 }
 
-// inspect asks context and overseer, and reports whether the wait is over.
-func (w *wait) inspect() (done bool, err error) {
-	err = w.over.Inspect(w.waited)
-	if err == nil {
-		err = w.ctx.Err()
+// over reports whether the wait has ended, by what the overseer found (or not)
+// or by its context, and the error unless the condition holds after all.
+func (w *wait) over(found error) (bool, error) {
+	if found == nil {
+		found = w.ctx.Err()
 	}
-	if err == nil {
+	if found == nil {
 		return false, nil
 	}
 	if w.cond.Look() {
 		return true, nil
 	}
-	return true, err
+	return true, found
 }
 
 // park is the third phase.
 func (w *wait) park() error {
 	bell := w.place.Bell
+	inspectNext := parkTimes[0] // also a wait that is rung all the time is looked after
 	var unhook func() bool
 	defer func() {
 		if unhook != nil {
@@ -201,7 +202,7 @@ func (w *wait) park() error {
 		if w.cond.Look() {
 			return nil
 		}
-		if done, err := w.inspect(); done {
+		if done, err := w.over(w.overseer.Ended()); done {
 			return err
 		}
 		limit := w.limit(n)
@@ -220,7 +221,13 @@ func (w *wait) park() error {
 				return nil
 			}
 			n = -1
-			continue
+			if w.waited < inspectNext {
+				continue
+			}
+		}
+		inspectNext = w.waited + parkTimes[0]
+		if done, err := w.over(w.overseer.Inspect(w.waited)); done {
+			return err
 		}
 		if unhook == nil && w.ctx.Done() != nil {
 			// From here on the wait is long, so cancellation may cost an
