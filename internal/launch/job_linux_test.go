@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -101,6 +102,22 @@ func TestFirstCause(t *testing.T) {
 			told += len(ranks)
 		}
 		require.Equal(t, 3, told, r.Verdict)
+	}
+}
+
+// Killed at any moment of joining, the rank is the one that is named, and the
+// others do not wait for it.
+func TestRankKilledWhileJoining(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	for range 8 {
+		delay := time.Duration(random.IntN(15_000)) * time.Microsecond
+		o, argv := self(Options{N: 4}, "member", "2:killsoon", delay.String())
+		r, _, errs := play(t, o, argv...)
+		require.Equal(t, 137, r.ExitCode, "%v: %s", delay, errs)
+		require.Equal(t, 2, r.Rank, "%v: %s", delay, errs)
+		nothingLeft(t)
 	}
 }
 

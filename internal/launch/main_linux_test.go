@@ -172,6 +172,10 @@ func member(args []string) int {
 	if what == "absent" {
 		return 0
 	}
+	if what == "killsoon" {
+		delay, _ := time.ParseDuration(args[1])
+		time.AfterFunc(delay, func() { syscall.Kill(os.Getpid(), syscall.SIGKILL) })
+	}
 	w, err := symmem.Join(context.Background())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -201,7 +205,7 @@ func member(args []string) int {
 		if err == nil {
 			fmt.Println("passed")
 		}
-	case "pause":
+	case "pause", "killsoon":
 		fmt.Println("joined")
 		pause()
 	}

@@ -82,6 +82,11 @@ func (j *job) run(ctx context.Context) Result {
 		return j.failed(1, err)
 	}
 	defer j.guardian.dismiss()
+	// What jobs left that were killed at one stroke, launcher and all, goes now.
+	// That some of it cannot be removed is for "shmrun clean" to tell.
+	if swept, _ := symmem.Sweep(); len(swept) > 0 && j.Verbose {
+		j.say("removed what was left of %s", strings.Join(swept, ", "))
+	}
 	if j.host, err = symmem.NewHost(name, geometry); err != nil {
 		code := 1
 		if errors.Is(err, symmem.ErrUsage) {

@@ -130,6 +130,11 @@ func (s *supervisor) descend(ladder ...rung) {
 // step takes all rungs that are due and sets the clock for the next.
 func (s *supervisor) step() {
 	for len(s.ladder) > 0 && s.ladder[0].after == 0 {
+		if s.ladder[0].signal == syscall.SIGTERM && s.ruling != "" {
+			// Not before: a rank that SIGQUIT asks where it hangs must not
+			// be told to leave. Whoever outlives SIGTERM must.
+			s.host.Abort(s.ruling)
+		}
 		s.kill(s.ladder[0].signal)
 		s.ladder = s.ladder[1:]
 	}
@@ -151,7 +156,6 @@ func (s *supervisor) rule(code int, why string) {
 	if (&scene{before: snapshot}).joined() {
 		s.before = doing(snapshot, s.over, -1)
 	}
-	s.host.Abort(why)
 }
 
 func (s *supervisor) timeUp() {
