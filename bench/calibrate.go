@@ -2,14 +2,10 @@ package bench
 
 import "time"
 
-// minBlock is the shortest block: a reading of the clock, 20 to 50 ns, must not
-// show in it.
+// minBlock is the shortest block: a reading of the clock, 20 to 60 ns, must not
+// show in it. It is long enough where ranks share CPUs, too: with 4 and 16 ranks
+// on 2 CPUs, blocks of up to 4 ms gave the same medians within their spread.
 const minBlock = 20 * time.Microsecond
-
-// sharedBlock is the shortest block where ranks share CPUs: who runs when is the
-// scheduler's, and in a short block the slowest rank would be the one that had
-// not its turn.
-const sharedBlock = time.Millisecond
 
 // margin keeps blocks above their minimum although the machine may be faster
 // than it was during calibration.

@@ -1,7 +1,5 @@
 package bench
 
-import "time"
-
 // Config says what is measured. The process that starts the ranks makes it, and
 // each rank gets it as it is.
 type Config struct {
@@ -39,12 +37,4 @@ func (c *Config) twoCPUs() (two [2]int, ok bool) {
 		}
 	}
 	return two, false
-}
-
-// shortestBlock is the least length of a block.
-func (c *Config) shortestBlock() time.Duration {
-	if c.Ranks > len(c.CPUs) {
-		return sharedBlock
-	}
-	return minBlock
 }

@@ -104,7 +104,7 @@ func (p *player) futex(ctx context.Context, n int) error {
 			ring(&out.bell, now)
 		}
 		for atomic.LoadUint32(&in.bell) != now {
-			futex.Wait(&in.bell, now-1, 0)
+			sleep(&in.bell, now-1)
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -23,7 +23,7 @@ type exercise struct {
 
 	bytes    int64         // verified a round, for how often that is worth while
 	parts    int           // figures an operation holds: 2 where it is a round trip and half of one counts; 0: 1
-	shortest time.Duration // of a block, where the meter's is too short
+	shortest time.Duration // of a block; 0: minBlock
 	budget   time.Duration // of all blocks where iterations are "auto"; 0: autoBudget
 }
 
@@ -45,8 +45,6 @@ func (x *exercise) rounds() int {
 type meter struct {
 	board *board
 	now   func() time.Duration // the clock
-	// shortest is the least length of a block of any exercise.
-	shortest time.Duration
 	// tamper is a test's hand in the data between the ranks: it may replace parts
 	// of an exercise.
 	tamper func(x *exercise)
@@ -127,9 +125,7 @@ func (m *meter) measure(ctx context.Context, x *exercise, iters int) (result, er
 // plan calibrates. All ranks come to the same result, since the times are those
 // of the slowest rank, which all know.
 func (m *meter) plan(ctx context.Context, x *exercise, iters int) (plan, error) {
-	shortest := max(x.shortest, m.shortest)
-	budget := cmp.Or(x.budget, autoBudget)
-	ops, each, err := calibrate(shortest, func(n int) (time.Duration, error) {
+	ops, each, err := calibrate(cmp.Or(x.shortest, minBlock), func(n int) (time.Duration, error) {
 		if err := m.board.team.Barrier(ctx); err != nil {
 			return 0, err
 		}
@@ -142,7 +138,7 @@ func (m *meter) plan(ctx context.Context, x *exercise, iters int) (plan, error) 
 		}
 		return m.board.slowest(ctx, sum(one))
 	})
-	return planFor(iters, ops, each, budget), err
+	return planFor(iters, ops, each, cmp.Or(x.budget, autoBudget)), err
 }
 
 // blocks appends the times of n blocks of ops operations, after one that is not

@@ -89,7 +89,7 @@ func runRank(ctx context.Context, w *symmem.World, args []string, out io.Writer,
 		return err
 	}
 	begin := time.Now()
-	r.meter = &meter{board: board, now: func() time.Duration { return time.Since(begin) }, shortest: r.shortestBlock(), tamper: tamper}
+	r.meter = &meter{board: board, now: func() time.Duration { return time.Since(begin) }, tamper: tamper}
 	return r.measure(ctx)
 }
 
