@@ -20,6 +20,7 @@ type Watch struct {
 	lane     *Lane // for a collective: compare calls
 	reported bool
 	place    int // own waitRecord, -1: none
+	since    time.Duration
 	scratch  []int
 }
 
@@ -93,15 +94,16 @@ func (x *Watch) Inspect(waited time.Duration) error {
 // of ranks that have made none yet.
 const mismatchPatience = 100 * time.Millisecond
 
-// tell publishes whom this wait waits for.
+// tell publishes whom this wait waits for by now.
 func (x *Watch) tell() {
 	w := x.team.w
 	if x.place < 0 {
 		if x.place = w.waits.claim(); x.place < 0 {
 			return
 		}
-		w.mine.waits[x.place].publish(&x.call, monotonic(), x.team.worldRanks(x.scratch))
+		x.since = monotonic()
 	}
+	w.mine.waits[x.place].publish(&x.call, x.since, x.team.worldRanks(x.scratch))
 }
 
 func (x *Watch) left() error {
