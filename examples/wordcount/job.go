@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"math"
 	"time"
 
 	"github.com/symwin/symwin"
@@ -32,7 +32,7 @@ type job struct {
 	reader   *reader
 	progress *progress
 	tree     *tree     // on rank 0
-	failures []failure // on rank 0, when all is counted
+	failures []failure // of this rank; on rank 0, in the end, of all
 }
 
 func newJob(w *symwin.World, p *progress) *job {
@@ -44,32 +44,33 @@ func newJob(w *symwin.World, p *progress) *job {
 // the owners' sums together. The result is on rank 0, nil elsewhere.
 func (j *job) count(ctx context.Context, dir string) (*Result, error) {
 	begin := time.Now()
-	share, err := j.share(ctx, dir)
-	if err != nil {
-		return nil, err
+	var err error
+	if j.team.Rank() == 0 {
+		err = j.countTree(ctx, dir)
+	} else {
+		err = j.countOrders(ctx)
 	}
-	failures, err := j.countParts(ctx, share.Parts)
 	if err != nil {
 		return nil, err
 	}
 
 	counted := time.Now()
-	if err := j.toOwners(ctx); err != nil {
+	s, err := j.toOwners(ctx)
+	if err != nil {
 		return nil, err
 	}
 	exchanged := time.Since(counted)
-	mine := sumOf(j.owned())
-	mine.Failures = failures
+	s.Top, s.Failures = j.best(), j.failures
 
 	summed := time.Now()
-	sums, err := mail(ctx, j.exchange, map[int]sum{0: mine})
+	sums, err := mail(ctx, j.exchange, map[int]sum{0: s})
 	if err != nil || j.team.Rank() != 0 {
 		return nil, err
 	}
 	exchanged += time.Since(summed)
 
-	j.failures = j.tree.failed
 	res := &Result{Top: top{}, ExchangeSeconds: exchanged.Seconds()}
+	j.failures = j.tree.failed
 	for _, s := range sums {
 		res.Total += s.Total
 		res.Distinct += s.Distinct
@@ -83,88 +84,100 @@ func (j *job) count(ctx context.Context, dir string) (*Result, error) {
 	return res, nil
 }
 
-// errNoDir ends the job of the other ranks if rank 0 cannot read the directory.
+// headStart is what each other rank gets to count while rank 0 is still listing
+// the tree: of GOROOT/src, counting so many bytes takes as long as listing the
+// rest (30 ms).
+const headStart = 6 << 20
+
+// An order is what rank 0 tells a rank to count.
+type order struct {
+	Share Share
+	Last  bool
+}
+
+// errNoDir ends the job of the other ranks if rank 0 cannot read the directory:
+// they get no order.
 var errNoDir = errors.New("rank 0 cannot read the directory")
 
 // A dirError is why rank 0 cannot.
 type dirError struct{ error }
 
-// share lists the tree on rank 0 and tells every rank its share.
-func (j *job) share(ctx context.Context, dir string) (Share, error) {
-	var bad error
-	out := map[int]Share{}
-	if j.team.Rank() == 0 {
-		if j.tree, bad = walk(dir, j.progress); bad != nil {
-			j.tree = &tree{}
+// countOrders is what other ranks than 0 do: count what they are told to.
+func (j *job) countOrders(ctx context.Context) error {
+	for {
+		in, err := mail(ctx, j.exchange, map[int]order{})
+		if err != nil {
+			return err
 		}
-		for r, s := range deal(j.tree, j.team.Size()) {
-			s.NoDir = bad != nil
-			out[r] = s
+		o, ok := in[0]
+		if !ok {
+			return errNoDir
+		}
+		if err := j.countShare(ctx, o.Share); err != nil || o.Last {
+			return err
 		}
 	}
-	in, err := mail(ctx, j.exchange, out)
-	switch {
-	case err != nil:
-		return Share{}, err
-	case bad != nil:
-		return Share{}, dirError{bad}
-	case in[0].NoDir:
-		return Share{}, errNoDir
-	}
-	return in[0], nil
 }
 
-// countParts counts the own share. A file that cannot be read is a failure to be
-// told later, and the count goes on.
-func (j *job) countParts(ctx context.Context, parts []Part) (failures []failure, err error) {
+// countTree is what rank 0 does: list the tree, deal it out, count its own share.
+func (j *job) countTree(ctx context.Context, dir string) (err error) {
+	if j.tree, err = openTree(dir); err != nil {
+		if _, lost := mail(ctx, j.exchange, map[int]order{}); lost != nil {
+			return lost
+		}
+		return dirError{err}
+	}
+	t, others, dealt := j.tree, j.team.Size()-1, 0
+	if others > 0 {
+		t.list(headStart*int64(others), j.progress)
+		if len(t.ahead) > 0 {
+			dealt = len(t.files)
+			if _, err := j.order(ctx, append([]Share{nil}, deal(t.files, others)...), false); err != nil {
+				return err
+			}
+		}
+	}
+	t.list(math.MaxInt64, j.progress)
+	mine, err := j.order(ctx, deal(t.files[dealt:], others+1), true)
+	if err != nil {
+		return err
+	}
+	return j.countShare(ctx, mine)
+}
+
+// order tells every rank its share and returns the own one.
+func (j *job) order(ctx context.Context, shares []Share, last bool) (Share, error) {
+	out := map[int]order{}
+	for r, s := range shares {
+		out[r] = order{s, last}
+	}
+	in, err := mail(ctx, j.exchange, out)
+	return in[0].Share, err
+}
+
+// countShare counts a share. A file that cannot be read is a failure to be told
+// later, and the count goes on.
+func (j *job) countShare(ctx context.Context, share Share) error {
 	var total, done int64
-	for _, p := range parts {
+	for p := range share.parts() {
 		total += p.End - p.Off
 	}
 	j.reader.read = func(bytes int) {
 		done += int64(bytes)
 		j.progress.say(func() string { return fmt.Sprintf("counting: %d %% of rank 0's share", 100*done/total) })
 	}
-	for _, p := range parts {
-		err := j.reader.count(ctx, p)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
+	for p, err := range share.parts() {
 		if err != nil {
-			failures = append(failures, failure{p.Path, reason(err)})
+			return err
+		}
+		if err := j.reader.count(ctx, p); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			j.failures = append(j.failures, failure{p.Path, reason(err)})
 		}
 	}
-	return failures, nil
+	return nil
 }
-
-// toOwners sends every word with its count to the rank that sums it up. Words
-// that this rank owns stay where they are; those of others stay too, and owned
-// leaves them out.
-func (j *job) toOwners(ctx context.Context) error {
-	t, n, me := j.reader.words, j.team.Size(), j.team.Rank()
-	out := make([]outbox, n)
-	for e := range t.entries() {
-		if to := e.owner(n); to != me {
-			out[to].put(t, e)
-		}
-	}
-	return sendWords(ctx, j.exchange, out, t.reserve, t.addWord)
-}
-
-// owned yields the words that this rank sums up.
-func (j *job) owned() words {
-	t, n, me := j.reader.words, j.team.Size(), j.team.Rank()
-	return func(yield func([]byte, uint64) bool) {
-		for e := range t.entries() {
-			if e.owner(n) == me && !yield(t.word(e), e.n) {
-				return
-			}
-		}
-	}
-}
-
-// words yields words and their counts. A word is good until the next.
-type words = iter.Seq2[[]byte, uint64]
 
 // A sum is what an owner tells rank 0.
 type sum struct {
@@ -173,11 +186,37 @@ type sum struct {
 	Failures        []failure
 }
 
-func sumOf(w words) (s sum) {
-	for word, n := range w {
-		s.Total += n
-		s.Distinct++
-		s.Top.offer(word, n)
+// toOwners sends every word with its count to the rank that sums it up, and sums
+// up what comes for this rank. Its own words stay where they are; so do those of
+// others, but they do not count.
+func (j *job) toOwners(ctx context.Context) (sum, error) {
+	var s sum
+	t, n, me := j.reader.words, j.team.Size(), j.team.Rank()
+	out := make([]outbox, n)
+	for e := range t.entries() {
+		if to := e.owner(n); to != me {
+			out[to].put(t, e)
+		} else {
+			s.Total += e.n
+			s.Distinct++
+		}
 	}
-	return s
+	before := t.used
+	err := sendWords(ctx, j.exchange, out, t.reserve, func(w []byte, n uint64) {
+		t.addWord(w, n)
+		s.Total += n
+	})
+	s.Distinct += uint64(t.used - before)
+	return s, err
+}
+
+// best finds the most frequent of the words that this rank owns.
+func (j *job) best() (best top) {
+	t, n, me := j.reader.words, j.team.Size(), j.team.Rank()
+	for e := range t.entries() {
+		if best.wants(e.n) && e.owner(n) == me {
+			best.offer(t.word(e), e.n)
+		}
+	}
+	return best
 }

@@ -93,11 +93,7 @@ func (s *scanner) count(text []byte, edges []int) {
 			t.addLong(text[begin:end], 1)
 			continue
 		}
-		// Sixteen bytes from the word's first, without those behind its last.
-		b := (*[short]byte)(text[begin : begin+short])
-		first := min(size, 8)
-		k0 := (binary.LittleEndian.Uint64(b[:8]) | caseBit*each) & (^uint64(0) >> uint(64-8*first))
-		k1 := (binary.LittleEndian.Uint64(b[8:]) | caseBit*each) & (^uint64(0) >> uint(64-8*(size-first)))
+		k0, k1 := keyOf((*[short]byte)(text[begin:begin+short]), size)
 		h := fold(k0, k1)
 		if e := &t.slots[int(h>>(t.shift&63))&(len(t.slots)-1)]; e.k0 == k0 && e.k1 == k1 {
 			e.n++ // at home: 97 of 100 words

@@ -20,11 +20,12 @@ import (
 //
 // The hash has no seed, so that all processes agree on the owner of a word.
 type table struct {
-	slots []entry // a power of two of them, at most half of them taken
+	slots []entry // a power of two of them
 	shift uint    // 64 - log2(len(slots)): an entry's home is hash >> shift
-	used  int
-	arena []byte // the long words, each behind its length in 8 bytes
-	low   []byte // the long word at hand in lower case
+	used  int     // so many are taken,
+	limit int     // at most half of them, but for reserve
+	arena []byte  // the long words, each behind its length in 8 bytes
+	low   []byte  // the long word at hand in lower case
 	spelt [short]byte
 }
 
@@ -114,19 +115,31 @@ func (t *table) addLong(word []byte, n uint64) {
 	}
 }
 
+// keyOf makes the key of the first size bytes of b, 1 to 16 letters and digits.
+func keyOf(b *[short]byte, size int) (k0, k1 uint64) {
+	first := min(size, 8)
+	k0 = (binary.LittleEndian.Uint64(b[:8]) | caseBit*each) & (^uint64(0) >> uint(64-8*first))
+	k1 = (binary.LittleEndian.Uint64(b[8:]) | caseBit*each) & (^uint64(0) >> uint(64-8*(size-first)))
+	return k0, k1
+}
+
 // addWord counts a word of any length n times.
 func (t *table) addWord(word []byte, n uint64) {
 	if len(word) > short {
 		t.addLong(word, n)
 		return
 	}
-	var k [short]byte
-	copy(k[:], word)
-	k0, k1 := binary.LittleEndian.Uint64(k[:]), binary.LittleEndian.Uint64(k[8:])
+	var b [short]byte
+	if cap(word) >= short {
+		b = [short]byte(word[:short]) // cheaper than a copy of unforeseeable length
+	} else {
+		copy(b[:], word)
+	}
+	k0, k1 := keyOf(&b, len(word))
 	t.add(k0, k1, fold(k0, k1), n)
 }
 
-// word is the entry's word, good until the next call.
+// word is the entry's word, good until the next call; its capacity is 16 or more.
 func (t *table) word(e *entry) []byte {
 	if e.k1&longBit != 0 {
 		size := binary.LittleEndian.Uint64(t.arena[e.k0:])
@@ -152,28 +165,29 @@ func (t *table) entries() iter.Seq[*entry] {
 	}
 }
 
-// reserve makes room for so many more words. Without it, words that come in
-// the order of the table would all crowd at its front while it is still small,
-// and be looked for one by one.
+// reserve makes room for up to so many more words. Without it, words that come
+// in the order of the table would crowd at its front while it is still small.
+// With it they may fill three quarters: nobody will look for them again.
 func (t *table) reserve(words int) {
-	n := len(t.slots)
-	for t.used+words > n/2 {
+	n, need := len(t.slots), t.used+words
+	for need > n/4*3 {
 		n *= 2
 	}
 	if n > len(t.slots) {
 		t.resize(n)
 	}
+	t.limit = max(t.limit, need)
 }
 
 func (t *table) taken() {
-	if t.used++; t.used > len(t.slots)/2 {
+	if t.used++; t.used > t.limit {
 		t.resize(2 * len(t.slots))
 	}
 }
 
 func (t *table) resize(n int) {
 	old := t.slots
-	t.slots, t.shift = make([]entry, n), uint(bits.LeadingZeros64(uint64(n)))+1
+	t.slots, t.limit, t.shift = newSlots(n), n/2, uint(bits.LeadingZeros64(uint64(n)))+1
 	for i := range old {
 		if old[i].n == 0 {
 			continue

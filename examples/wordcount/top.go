@@ -14,6 +14,10 @@ type WordCount struct {
 // top keeps the most frequent words that it was offered, by count, then by word.
 type top []WordCount
 
+// wants tells whether a word with this count may belong to the top, which is
+// cheaper than to offer each.
+func (t top) wants(n uint64) bool { return len(t) < topSize || n >= t[topSize-1].Count }
+
 func (t *top) offer(word []byte, n uint64) {
 	l := *t
 	at := len(l)

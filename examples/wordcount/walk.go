@@ -12,7 +12,8 @@ import (
 type tree struct {
 	files  []found
 	bytes  int64
-	failed []failure // directories and files that could not be looked into
+	failed []failure // directories and files that could not be looked at
+	ahead  []string  // directories still to be listed
 }
 
 type found struct {
@@ -20,9 +21,9 @@ type found struct {
 	size int64
 }
 
-// walk lists the regular files under dir, which may be a symbolic link itself;
-// links inside are skipped. It fails only if dir itself cannot be read.
-func walk(dir string, p *progress) (*tree, error) {
+// openTree lists the files in dir itself, which may be a symbolic link; links
+// inside are skipped. It fails only if dir cannot be read.
+func openTree(dir string) (*tree, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, err
@@ -31,11 +32,22 @@ func walk(dir string, p *progress) (*tree, error) {
 		return nil, fmt.Errorf("%s is not a directory", dir)
 	}
 	t := &tree{}
-	return t, t.add(dir, p)
+	return t, t.add(dir)
 }
 
-func (t *tree) add(dir string, p *progress) error {
-	p.say(func() string { return fmt.Sprintf("listing: %d files", len(t.files)) })
+// list goes on listing until so many bytes have been found, or all.
+func (t *tree) list(upto int64, p *progress) {
+	for len(t.ahead) > 0 && t.bytes < upto {
+		dir := t.ahead[len(t.ahead)-1]
+		t.ahead = t.ahead[:len(t.ahead)-1]
+		if err := t.add(dir); err != nil {
+			t.fail(dir, err)
+		}
+		p.say(func() string { return fmt.Sprintf("listing: %d files", len(t.files)) })
+	}
+}
+
+func (t *tree) add(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -46,35 +58,29 @@ func (t *tree) add(dir string, p *progress) error {
 		return err
 	}
 	if err != nil {
-		t.failed = append(t.failed, failure{dir, reason(err)})
+		t.fail(dir, err)
 	}
-	var below []string
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	for _, e := range entries {
 		path := prefix + e.Name()
 		switch {
 		case e.IsDir():
-			below = append(below, path)
+			t.ahead = append(t.ahead, path)
 		case e.Type().IsRegular():
 			size, err := sizeOf(d, e)
-			if errors.Is(err, fs.ErrNotExist) {
-				continue // gone between the two looks: it was never here
-			}
-			if err != nil {
-				t.failed = append(t.failed, failure{path, reason(err)})
-				continue
-			}
-			if size > 0 {
+			switch {
+			case errors.Is(err, fs.ErrNotExist): // gone since: it was never here
+			case err != nil:
+				t.fail(path, err)
+			default:
+				t.files = append(t.files, found{path, size})
 				t.bytes += size
 			}
-			t.files = append(t.files, found{path, size})
-		}
-	}
-	d.Close() // before going down, so that a deep tree takes no more descriptors than a flat one
-	for _, path := range below {
-		if err := t.add(path, p); err != nil {
-			t.failed = append(t.failed, failure{path, reason(err)})
 		}
 	}
 	return nil
+}
+
+func (t *tree) fail(path string, err error) {
+	t.failed = append(t.failed, failure{path, reason(err)})
 }

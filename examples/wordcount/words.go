@@ -17,14 +17,17 @@ type outbox struct {
 
 func (o *outbox) put(t *table, e *entry) {
 	if o.stream == nil {
-		o.stream = make([]byte, 8, 8+12*t.used/2)
+		o.stream = make([]byte, 8, 8+8*t.used)
 	}
 	w := t.word(e)
 	o.stream = binary.AppendUvarint(o.stream, e.n)
 	o.stream = binary.AppendUvarint(o.stream, uint64(len(w)))
-	o.stream = append(o.stream, w...)
+	if len(w) > short {
+		o.stream = append(o.stream, w...)
+	} else {
+		o.stream = append(o.stream, w[:short]...)[:len(o.stream)+len(w)] // cheaper than a copy of unforeseeable length
+	}
 	o.words++
-	binary.LittleEndian.PutUint64(o.stream, o.words)
 }
 
 // inbox puts the stream of one rank together again.
@@ -72,7 +75,9 @@ func (in *inbox) take(piece []byte, expect func(words int), word func(w []byte, 
 func sendWords(ctx context.Context, x *Exchange, out []outbox, expect func(words int), word func(w []byte, n uint64)) error {
 	streams := make([][]byte, len(out))
 	for r := range out {
-		streams[r] = out[r].stream
+		if streams[r] = out[r].stream; streams[r] != nil {
+			binary.LittleEndian.PutUint64(streams[r], out[r].words)
+		}
 	}
 	in := make([]inbox, len(out))
 	err := x.Do(ctx, streams, func(from int, piece []byte) error {
