@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/shm"
 )
 
 // command runs "shmrun bench" with ranks that are processes.
@@ -126,6 +127,13 @@ func TestWhatCannotBeMeasuredIsSaidInOneLine(t *testing.T) {
 			require.Equal(t, 1, strings.Count(stderr, "\n"), stderr)
 		})
 	}
+}
+
+func TestASharedMemoryFileSystemThatIsTooSmallIsToldBefore(t *testing.T) {
+	c := &Config{Ranks: 2, Window: 1 << 30, Dst: dstWindow, Engine: auto, Sizes: []int64{1 << 20}, Shm: 4 << 20}
+	require.ErrorContains(t, allToAll.check(c), "does not fit "+shm.Dir())
+	c.Shm = 8 << 20
+	require.NoError(t, allToAll.check(c))
 }
 
 // Sizes that nobody asked for do not stand in the way.

@@ -10,6 +10,7 @@ type Config struct {
 	Iters  int     `json:"iters"` // a row; 0: as many as fit into autoBudget
 	Dst    string  `json:"dst"`   // dstWindow or dstPrivate
 	Window int64   `json:"window"`
+	Shm    int64   `json:"-"`    // bytes that all windows may take together, where that is bounded; 0: not
 	CPUs   []int   `json:"cpus"` // that the job may use
 	Plan   [][]int `json:"plan"` // the CPUs of each rank; nil: not bound
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/launch"
+	"github.com/symwin/symwin/internal/shm"
 	"github.com/symwin/symwin/internal/topo"
+	"github.com/symwin/symwin/symmem"
 )
 
 // request is what the command line asks for, as it stands there.
@@ -121,6 +123,11 @@ func (q *request) config() (c *Config, options launch.Options, err error) {
 	if c.Window = options.Window; c.Window == 0 {
 		if c.Window, err = env.Size(env.Get(env.KeyWindow)); err != nil {
 			return nil, options, fmt.Errorf("%s: %w", env.KeyWindow, err)
+		}
+	}
+	if options.Backing == symmem.BackingShm { // otherwise the region goes where there is room
+		if c.Shm, err = shm.Free(); err != nil {
+			return nil, options, err
 		}
 	}
 	options.N = c.Ranks

@@ -54,8 +54,9 @@ type courier interface {
 	Close(ctx context.Context) error
 }
 
-// autoElement is the largest message that auto carries by tagged lines.
-const autoElement = 1 << 10
+// autoElement is the largest message that auto carries as an element of tagged
+// lines: with 64 bytes the copy engine is ahead, 0.45 µs against 0.52.
+const autoElement = 32
 
 func openCourier(ctx context.Context, pair *symmem.Team, engine string, size int) (courier, error) {
 	open := elements[int64(size)]

@@ -12,9 +12,9 @@ import (
 
 // machine is one line about where and with what was measured.
 func machine(cpus int) string {
-	text := fmt.Sprintf("%d CPUs, %s %s, %s", cpus, runtime.GOOS, runtime.GOARCH, runtime.Version())
+	text := fmt.Sprintf("%d usable CPUs, %s %s, %s", cpus, runtime.GOOS, runtime.GOARCH, runtime.Version())
 	if kernel, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		text = fmt.Sprintf("%d CPUs, Linux %s %s, %s", cpus, bytes.TrimSpace(kernel), runtime.GOARCH, runtime.Version())
+		text = fmt.Sprintf("%d usable CPUs, Linux %s %s, %s", cpus, bytes.TrimSpace(kernel), runtime.GOARCH, runtime.Version())
 	}
 	if model := field("/proc/cpuinfo", "model name"); model != "" {
 		text = model + ", " + text

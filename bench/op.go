@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/internal/shm"
 )
 
 // op is one thing that can be measured. Each stands in a file of its own.
@@ -82,6 +83,10 @@ func (o *op) carries(c *Config, bytes int64) error {
 	if need, have := o.window(c, bytes)+pageSize, c.Window; need > have {
 		return fmt.Errorf("%s of %s with %d ranks does not fit the window: need %d bytes on each rank, have %d; raise --window or lower --max",
 			o.name, env.FormatSize(bytes), c.Ranks, need, have)
+	}
+	if need, have := (o.window(c, bytes)+pageSize)*int64(c.Ranks), c.Shm; have != 0 && need > have {
+		return fmt.Errorf("%s of %s with %d ranks does not fit %s: need %d bytes, have %d; take --backing memfd or lower --max",
+			o.name, env.FormatSize(bytes), c.Ranks, shm.Dir(), need, have)
 	}
 	need := (o.window(c, bytes) + o.memory(c, bytes)) * int64(c.Ranks)
 	if have, ok := availableMemory(); ok && need > have {
