@@ -263,6 +263,45 @@ func TestAllocsAreOneAtATime(t *testing.T) {
 	})
 }
 
+// Calls that another goroutine makes in vain leave no trace in the order.
+func TestVainAllocsDoNotDisturb(t *testing.T) {
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		done, cancel := context.WithCancel(ctx)
+		cancel()
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for w.Rank() == 0 {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = window.Alloc[byte](done, w, 1<<20)
+				}
+			}
+		}()
+		defer func() { close(stop); <-stopped }()
+		insist := func(f func() error) error {
+			for {
+				if err := f(); !errors.Is(err, symmem.ErrUsage) { // ErrUsage: the other is inside
+					return err
+				}
+			}
+		}
+		for round := range 3000 {
+			var win *window.Window[byte]
+			err := insist(func() (err error) { win, err = window.Alloc[byte](ctx, w, 1<<10); return })
+			if err == nil {
+				err = insist(func() error { return win.Free(ctx) })
+			}
+			if err != nil {
+				return fmt.Errorf("round %d: %w", round, err)
+			}
+		}
+		return nil
+	})
+}
+
 // A random program of allocations, frees, areas of overlapping teams, the same
 // on all ranks where it must be: whatever lives keeps its contents, whatever is
 // new is zero, and offsets agree.

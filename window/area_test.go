@@ -153,7 +153,11 @@ func TestAreaWithoutRoomIsRefusedOnAllAndTheTeamGoesOn(t *testing.T) {
 				return err
 			}
 		}
-		_, err = window.OpenArea(ctx, w.Team(), opening(0), 8<<20)
+		backwards, err := w.Team().Split(ctx, 0, -w.Rank()) // errors name world ranks
+		if err != nil {
+			return err
+		}
+		_, err = window.OpenArea(ctx, backwards, opening(0), 8<<20)
 		var short *symmem.NoSpaceError
 		if !errors.As(err, &short) || short.Rank != 2 || short.Need != 8<<20 || short.Have != 4<<20 {
 			return fmt.Errorf("want of space: %v", err)
@@ -164,7 +168,7 @@ func TestAreaWithoutRoomIsRefusedOnAllAndTheTeamGoesOn(t *testing.T) {
 			}
 		}
 		for range 3 { // nothing of the refused ones stays taken
-			a, err := window.OpenArea(ctx, w.Team(), opening(0), 16<<20)
+			a, err := window.OpenArea(ctx, backwards, opening(0), 16<<20)
 			if err != nil {
 				return err
 			}
