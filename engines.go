@@ -2,7 +2,7 @@ package symwin
 
 import (
 	"context"
-	"sync"
+	"errors"
 
 	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/lla2a"
@@ -22,39 +22,41 @@ type engines struct {
 	arrives []byte
 }
 
-// teamEngines keys the engines of a team number among a world's attachments.
-type teamEngines struct{ team *symmem.Team }
-
-type onceEngines struct {
-	mu sync.Mutex
-	e  *engines
-}
-
 // enginesOf returns the team's engines. The first call opens them and is
 // collective, as the call is that needs them: a rank that calls something else
 // meanwhile is found as in any collective.
 func enginesOf(ctx context.Context, team *Team, call symmem.Record) (*engines, error) {
-	once := team.World().Attachment(teamEngines{team}, func() any { return new(onceEngines) }).(*onceEngines)
-	once.mu.Lock()
-	defer once.mu.Unlock()
-	if once.e != nil {
-		return once.e, nil
+	if e, ok := team.Attached().Load().(*engines); ok {
+		return e, nil
 	}
+	return openEngines(ctx, team, call)
+}
+
+func openEngines(ctx context.Context, team *Team, call symmem.Record) (*engines, error) {
 	blocks, err := lla2a.OpenBlocks(ctx, team, call, smallBytes)
 	if err != nil {
 		return nil, err
 	}
 	stream, err := ce.OpenFor(ctx, team, call, ce.Options{})
 	if err != nil {
+		// Agreed by all (no space), or the team is revoked, and then this fails
+		// at once.
+		_ = blocks.Close(ctx)
 		return nil, err
 	}
 	n := team.Size()
-	once.e = &engines{
+	e := &engines{
 		blocks: blocks, stream: stream,
 		parts:  make([]ce.Part, n),
 		counts: make([]byte, 8*n), arrives: make([]byte, 8*n),
 	}
-	return once.e, nil
+	team.Attached().Store(e)
+	return e, nil
+}
+
+// Close gives the engines' memory back: Team.Close calls it.
+func (e *engines) Close(ctx context.Context) error {
+	return errors.Join(e.stream.Close(ctx), e.blocks.Close(ctx))
 }
 
 // part is one rank's side of an exchange with peer: where the destination lies

@@ -115,6 +115,11 @@ func (b block) putBytes(l int, p []byte, tag uint32) {
 
 // arrivals is the Condition that a block has come from every other member. It
 // copies what it finds: one look at a line both tests and fetches it.
+//
+// It fetches each sender's lines from the last to the first. A sender stores
+// them first to last, so while it is at it the receiver looks at a line that is
+// stored last, and does not take back the one that is being written. Tags prove
+// every line; the order only saves time.
 type arrivals struct {
 	block  block
 	stride int // lines between senders
@@ -126,17 +131,20 @@ type arrivals struct {
 	start  int
 	tag    uint32
 	sender int // the one being looked at
-	off    int // bytes of it that have come
+	left   int // lines of it that have not come
 }
 
 func (a *arrivals) expect(dst []byte, n, size, start int, tag uint32) {
 	a.dst, a.n, a.size, a.start, a.tag = dst, n, size, start, tag
-	a.sender, a.off = 0, 0
+	a.sender, a.left = 0, a.lines()
 }
+
+// lines is how many lines a block takes: an empty one takes one, too.
+func (a *arrivals) lines() int { return max((a.size+7)/8, 1) }
 
 // Look implements shmsync.Condition.
 func (a *arrivals) Look() bool {
-	for ; a.sender < a.n; a.sender, a.off = a.sender+1, 0 {
+	for ; a.sender < a.n; a.sender, a.left = a.sender+1, a.lines() {
 		if a.sender != a.skip && !a.fetch() {
 			return false
 		}
@@ -148,32 +156,31 @@ func (a *arrivals) Look() bool {
 func (a *arrivals) fetch() bool {
 	l := a.start + a.sender*a.stride
 	to := a.dst[a.sender*a.size : (a.sender+1)*a.size]
-	for {
-		data, ok := a.block.get(l+a.off/8, a.tag)
+	for a.left > 0 {
+		u := a.left - 1
+		data, ok := a.block.get(l+u, a.tag)
 		if !ok {
 			return false
 		}
-		if rest := to[min(a.off, len(to)):]; len(rest) >= 8 {
+		if rest := to[8*u:]; len(rest) >= 8 {
 			binary.LittleEndian.PutUint64(rest, data)
 		} else {
 			var last [8]byte
 			binary.LittleEndian.PutUint64(last[:], data)
 			copy(rest, last[:])
 		}
-		if a.off += 8; a.off >= a.size {
-			return true
-		}
+		a.left--
 	}
+	return true
 }
 
 // Missing implements shmsync.Condition.
 func (a *arrivals) Missing(into []int) []int {
-	last := max((a.size+7)/8, 1) - 1
 	for s := a.sender; s < a.n; s++ {
 		if s == a.skip {
 			continue
 		}
-		for u := range last + 1 {
+		for u := range a.lines() {
 			if _, ok := a.block.get(a.start+s*a.stride+u, a.tag); !ok {
 				into = append(into, s)
 				break

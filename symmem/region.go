@@ -203,8 +203,11 @@ func (r *region) reserve(rank int, off, n int64) error {
 // release gives the memory of part of rank's own window back. It reads as zeroes
 // afterwards.
 func (r *region) release(rank int, off, n int64) error {
-	if r.winFile == nil {
-		clear(r.window(rank)[off : off+n])
+	switch part := r.window(rank)[off : off+n]; {
+	case r.unmap != nil: // private mapping: pages go back
+		return shm.Discard(part)
+	case r.winFile == nil:
+		clear(part)
 		return nil
 	}
 	return r.winFile.Release(r.winOff+int64(rank)*r.Window+off, n)

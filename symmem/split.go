@@ -95,11 +95,17 @@ func (p *place) reset() (counted uint64) {
 	return counted
 }
 
-// Close gives the team's number back. It is collective over the team, and the
+// Close gives the team's number back, and the memory of its collectives. It is
+// collective over the team, and the
 // last thing its members do with it; the world's team is closed by World.Close.
 func (t *Team) Close(ctx context.Context) error {
 	if t.number == 0 {
 		return usage("the world's team ends with World.Close")
+	}
+	if a, ok := t.attached.Load().(interface{ Close(context.Context) error }); ok {
+		if err := a.Close(ctx); err != nil {
+			return err
+		}
 	}
 	if err := t.lane.Enter(ctx, Record{Op: OpTeamClose}); err != nil {
 		return err

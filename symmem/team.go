@@ -33,6 +33,7 @@ type Team struct {
 	lane      *Lane
 	revoked   *atomic.Uint32
 	closed    atomic.Bool
+	attached  atomic.Value
 }
 
 func newTeam(w *World, number int, members []int) *Team {
@@ -76,6 +77,10 @@ func (t *Team) Number() int { return t.number }
 
 // Lane is the team's own sequence of calls, for the engines.
 func (t *Team) Lane() *Lane { return t.lane }
+
+// Attached holds what the front door keeps for the team: its engines. If it has
+// a method Close(context.Context) error, collective over the team, Close calls it.
+func (t *Team) Attached() *atomic.Value { return &t.attached }
 
 // Ring wakes member r if it sleeps, after a full barrier: what a lone sender
 // does at the end of its operation.

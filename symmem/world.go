@@ -34,7 +34,7 @@ type World struct {
 	gatesMu sync.Mutex
 	gates   map[*gate]struct{} // of all that can be inside an operation
 
-	attach sync.Map // state of the packages above, by key; see Attachment
+	attached atomic.Value
 }
 
 func newWorld(o Options, r *region) *World {
@@ -214,12 +214,5 @@ func (w *World) Reserve(off, n int64) error { return w.r.reserve(w.rank, off, n)
 // Release gives memory of the own window back; it reads as zeroes afterwards.
 func (w *World) Release(off, n int64) error { return w.r.release(w.rank, off, n) }
 
-// Attachment returns the state that a package above keeps with the world under
-// key, making it with create at the first call.
-func (w *World) Attachment(key any, create func() any) any {
-	if v, ok := w.attach.Load(key); ok {
-		return v
-	}
-	v, _ := w.attach.LoadOrStore(key, create())
-	return v
-}
+// Attached holds what package window keeps for the world: its allocator.
+func (w *World) Attached() *atomic.Value { return &w.attached }

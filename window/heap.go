@@ -38,15 +38,15 @@ type alive struct {
 	blocks []*block // by ascending offset
 }
 
-type heapKey struct{}
-
 // heapOf is the world's allocator.
 func heapOf(w *symmem.World) *heap {
-	return w.Attachment(heapKey{}, func() any {
-		h := &heap{w: w, ends: ends{size: w.Geometry().Window}}
-		h.live.Store(new(alive))
+	if h, ok := w.Attached().Load().(*heap); ok {
 		return h
-	}).(*heap)
+	}
+	h := &heap{w: w, ends: ends{size: w.Geometry().Window}}
+	h.live.Store(new(alive))
+	w.Attached().CompareAndSwap(nil, h)
+	return w.Attached().Load().(*heap)
 }
 
 func errBusy() error {

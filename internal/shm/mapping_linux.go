@@ -73,6 +73,18 @@ func Heap(n int64) ([]byte, func() error, error) {
 	return b, sync.OnceValue(func() error { return Unmap(b) }), nil
 }
 
+// Discard gives the whole pages b of memory from Heap back: they read as zero
+// and cost nothing until they are touched again.
+func Discard(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	if err := unix.Madvise(b, unix.MADV_DONTNEED); err != nil {
+		return fmt.Errorf("shm: giving %s back: %w", inUnits(int64(len(b))), err)
+	}
+	return nil
+}
+
 // Populate makes the pages of b, any part of a mapping, present and writable
 // now, so that first writes do not cost 1 µs per page later. It changes no byte,
 // also not one that a peer writes meanwhile. Shared mappings must be reserved:

@@ -53,3 +53,6 @@ func Sweep() (removed []string, err error) { return nil, errors.ErrUnsupported }
 
 // FindOpen returns errors.ErrUnsupported.
 func FindOpen() ([]Found, error) { return nil, errors.ErrUnsupported }
+
+// Discard is not to be had here.
+func Discard(b []byte) error { return errors.ErrUnsupported }
