@@ -192,7 +192,7 @@ type sum struct {
 func (j *job) toOwners(ctx context.Context) (sum, error) {
 	var s sum
 	t, n, me := j.reader.words, j.team.Size(), j.team.Rank()
-	out := make([]outbox, n)
+	out := newOutboxes(n, t.used)
 	for e := range t.entries() {
 		if to := e.owner(n); to != me {
 			out[to].put(t, e)

@@ -15,19 +15,32 @@ type outbox struct {
 	words  uint64
 }
 
-func (o *outbox) put(t *table, e *entry) {
-	if o.stream == nil {
-		o.stream = make([]byte, 8, 8+8*t.used)
+// newOutboxes makes a stream for each of n ranks, with room for its part of so
+// many words.
+func newOutboxes(n, words int) []outbox {
+	out := make([]outbox, n)
+	for r := range out {
+		out[r].stream = make([]byte, 8, 8+16*(words/n+1))
 	}
+	return out
+}
+
+func (o *outbox) put(t *table, e *entry) {
 	w := t.word(e)
 	o.stream = binary.AppendUvarint(o.stream, e.n)
 	o.stream = binary.AppendUvarint(o.stream, uint64(len(w)))
-	if len(w) > short {
-		o.stream = append(o.stream, w...)
+	if len(w) <= short { // cheaper than a copy whose length cannot be foreseen
+		o.stream = append(o.stream, w[:short]...)[:len(o.stream)+len(w)]
 	} else {
-		o.stream = append(o.stream, w[:short]...)[:len(o.stream)+len(w)] // cheaper than a copy of unforeseeable length
+		o.stream = append(o.stream, w...)
 	}
 	o.words++
+}
+
+// sealed is the stream with its first 8 bytes.
+func (o *outbox) sealed() []byte {
+	binary.LittleEndian.PutUint64(o.stream, o.words)
+	return o.stream
 }
 
 // inbox puts the stream of one rank together again.
@@ -75,16 +88,14 @@ func (in *inbox) take(piece []byte, expect func(words int), word func(w []byte, 
 func sendWords(ctx context.Context, x *Exchange, out []outbox, expect func(words int), word func(w []byte, n uint64)) error {
 	streams := make([][]byte, len(out))
 	for r := range out {
-		if streams[r] = out[r].stream; streams[r] != nil {
-			binary.LittleEndian.PutUint64(streams[r], out[r].words)
-		}
+		streams[r] = out[r].sealed()
 	}
 	in := make([]inbox, len(out))
 	err := x.Do(ctx, streams, func(from int, piece []byte) error {
 		return in[from].take(piece, expect, word)
 	})
 	for r := range in {
-		if err == nil && (in[r].words > 0 || len(in[r].rest) > 0) {
+		if err == nil && (!in[r].begun || in[r].words > 0 || len(in[r].rest) > 0) {
 			err = errStream
 		}
 	}

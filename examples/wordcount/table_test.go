@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// aWord draws words that collide in their first, last and all letters but one.
+func aWord() *rapid.Generator[string] {
+	return rapid.OneOf(
+		rapid.StringMatching(`[a-c0]{1,3}`),
+		rapid.Map(rapid.IntRange(1, 40), func(n int) string { return strings.Repeat("a", n) }),
+		rapid.Map(rapid.IntRange(0, 39), func(n int) string { return strings.Repeat("a", n) + "b" + strings.Repeat("a", 39-n) }),
+		rapid.StringMatching(`[a-z0-9]{7,9}`),
+		rapid.StringMatching(`[a-z0-9]{15,18}`),
+	)
+}
+
+func TestTableCounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		table, want := newTable(), map[string]uint64{}
+		for _, w := range rapid.SliceOf(aWord()).Draw(t, "words") {
+			n := rapid.Uint64Range(1, 1<<40).Draw(t, "n")
+			want[w] += n
+			table.addWord([]byte(w), n)
+			if rapid.Bool().Draw(t, "reserve") {
+				table.reserve(rapid.IntRange(0, 1<<13).Draw(t, "room"))
+			}
+		}
+		require.Equal(t, want, counted(table))
+		require.Equal(t, len(want), table.used)
+	})
+}
+
+func TestTableGrows(t *testing.T) {
+	table, n := newTable(), 200_000
+	for i := range n {
+		table.addWord([]byte(fmt.Sprint("w", i)), uint64(i)+1)
+		table.addWord([]byte(fmt.Sprint("alongerword0123456789x", i)), uint64(i)+1)
+	}
+	got := counted(table)
+	require.Len(t, got, 2*n)
+	for i := range n {
+		require.EqualValues(t, i+1, got[fmt.Sprint("w", i)])
+		require.EqualValues(t, i+1, got[fmt.Sprint("alongerword0123456789x", i)])
+	}
+}
+
+func TestOwnersShareTheWordsEqually(t *testing.T) {
+	table, words := newTable(), 100_000
+	for i := range words / 2 {
+		table.addWord([]byte(fmt.Sprint(i)), 1)
+		table.addWord([]byte(fmt.Sprint("internalcompilererror", i)), 1)
+	}
+	for _, ranks := range []int{1, 2, 3, 8, 100} {
+		owns := make([]int, ranks)
+		for e := range table.entries() {
+			owns[e.owner(ranks)]++
+		}
+		require.InDelta(t, words/ranks, slices.Min(owns), float64(words/ranks)/5)
+		require.InDelta(t, words/ranks, slices.Max(owns), float64(words/ranks)/5)
+	}
+}
+
+// A table that reads what another has written finds almost every word at home:
+// they do not crowd although they come in the order of their hash.
+func TestWordsTravelInOrder(t *testing.T) {
+	from, to := newTable(), newTable()
+	for i := range 50_000 {
+		from.addWord([]byte(fmt.Sprint(i)), 1)
+	}
+	out := newOutboxes(1, from.used)
+	for e := range from.entries() {
+		out[0].put(from, e)
+	}
+	var in inbox
+	require.NoError(t, in.take(out[0].sealed(), to.reserve, to.addWord))
+	require.Equal(t, counted(from), counted(to))
+
+	var away int
+	for i := range to.slots {
+		if e := &to.slots[i]; e.n != 0 {
+			away += i - int(e.hash()>>to.shift)
+		}
+	}
+	require.Less(t, away, 5*to.used)
+}
+
+func TestStreamsMayBeCutAnywhere(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		from, to := newTable(), newTable()
+		for _, w := range rapid.SliceOf(aWord()).Draw(t, "words") {
+			from.addWord([]byte(w), rapid.Uint64Range(1, 1000).Draw(t, "n"))
+		}
+		out := newOutboxes(1, 0)
+		for e := range from.entries() {
+			out[0].put(from, e)
+		}
+		var in inbox
+		for s := out[0].sealed(); len(s) > 0; {
+			n := rapid.IntRange(1, len(s)).Draw(t, "piece")
+			piece := bytes.Clone(s[:n])
+			require.NoError(t, in.take(piece, to.reserve, to.addWord))
+			clear(piece)
+			s = s[n:]
+		}
+		require.Equal(t, counted(from), counted(to))
+		require.Zero(t, in.words)
+		require.Empty(t, in.rest)
+	})
+}
+
+func TestDamagedStreamsAreRefused(t *testing.T) {
+	ignore := func(int) {}
+	for _, s := range []string{
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01a",                              // a word too many
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01a",                              // never found
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00",                               // no letters
+		"\x01\x00\x00\x00\x00\x00\x00\x00" + strings.Repeat("\xff", 10) + "\x01", // no number
+	} {
+		require.ErrorIs(t, new(inbox).take([]byte(s), ignore, newTable().addWord), errStream, "%q", s)
+	}
+}
