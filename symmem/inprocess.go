@@ -49,7 +49,7 @@ func RunWith(ctx context.Context, o Options, f func(context.Context, *World) err
 		b.who.pid, b.who.cpus = thisPid(), cpus
 		b.life.Store(uint32(rank+1) | futex.Waiters)
 		worlds[rank] = newWorld(o, r)
-		worlds[rank].place.Policy = shmsync.Policy{InProcess: true}
+		worlds[rank].place.Policy, worlds[rank].shared = shmsync.Policy{InProcess: true}, true
 	}
 	run := inProcess{first: -1}
 	for _, w := range worlds {

@@ -33,14 +33,14 @@ func Join(ctx context.Context) (*World, error) {
 // JoinWith is Join with everything said by hand. Zero fields of o take their
 // defaults, from the SYMWIN_* variables where they are set.
 func JoinWith(ctx context.Context, o Options) (*World, error) {
-	w, err := join(ctx, o)
+	w, err := joinWorld(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("join: %w", err)
 	}
 	return w, nil
 }
 
-func join(ctx context.Context, o Options) (*World, error) {
+func joinWorld(ctx context.Context, o Options) (*World, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -239,26 +239,48 @@ const joinStep = 5 * time.Millisecond
 // on its CPUs, and on theirs, are not more than those CPUs. Every rank has told
 // its CPUs before it claimed its place.
 func (w *World) policy() shmsync.Policy {
-	mine := w.mine.who.cpus
-	union, rivals := mine, 0
+	// More ranks than CPUs in all: no need to look at each.
+	var all [16]uint64
 	for _, b := range w.r.blocks {
-		shares := false
-		for i, c := range b.who.cpus {
-			shares = shares || c&mine[i] != 0
-		}
-		if shares {
-			rivals++
-			for i, c := range b.who.cpus {
-				union[i] |= c
-			}
-		}
+		join(&all, &b.who.cpus)
 	}
-	cpus := 0
-	for _, c := range union {
-		cpus += bits.OnesCount64(c)
+	if w.shared = w.Size() > count(&all); w.shared {
+		return shmsync.Policy{}
 	}
-	if rivals > cpus {
+	for r := range w.r.blocks {
+		w.shared = w.shared || w.r.crowded(r)
+	}
+	if w.r.crowded(w.rank) {
 		return shmsync.Policy{}
 	}
 	return shmsync.Policy{Spin: shmsync.DefaultSpin}
+}
+
+// crowded reports whether rank shares its CPUs with more ranks than they are.
+func (r *region) crowded(rank int) bool {
+	mine := &r.blocks[rank].who.cpus
+	union, rivals := *mine, 0
+	for _, b := range r.blocks {
+		for i, c := range b.who.cpus {
+			if c&mine[i] != 0 {
+				rivals++
+				join(&union, &b.who.cpus)
+				break
+			}
+		}
+	}
+	return rivals > count(&union)
+}
+
+func join(into, set *[16]uint64) {
+	for i, c := range set {
+		into[i] |= c
+	}
+}
+
+func count(set *[16]uint64) (n int) {
+	for _, c := range set {
+		n += bits.OnesCount64(c)
+	}
+	return n
 }

@@ -22,12 +22,13 @@ import (
 // One goroutine at a time: Enter refuses a second one.
 type Lane struct {
 	Watch
-	gate  gate
-	last  uint64         // sequence of the last published call
-	mine  *recordWords   // where the own call is published
-	peers []*recordWords // where the members publish theirs, by team rank
-	words recordWords    // the call as it is published
-	open  bool           // the call was published: giving up now concerns the others
+	gate   gate
+	last   uint64         // sequence of the last published call
+	mine   *recordWords   // where the own call is published
+	peers  []*recordWords // where the members publish theirs, by team rank
+	words  recordWords    // the call as it is published
+	silent bool           // the call's stores fulfil nobody's wait
+	open   bool           // the call was published: giving up now concerns the others
 }
 
 // Enter begins the call c, whose Team, Lane and Sequence the lane fills in. It
@@ -75,8 +76,9 @@ func (l *Lane) Await(ctx context.Context, c shmsync.Condition) error {
 	if l.team.w.place.Quick(c) {
 		return nil
 	}
-	l.team.w.fence.Add(1)
-	l.team.ringMembers()
+	if !l.silent {
+		l.team.RingAll()
+	}
 	return l.Watch.wait(ctx, c, l)
 }
 
@@ -87,9 +89,12 @@ func (l *Lane) Leave(err error) error {
 	if err != nil && l.open {
 		l.team.revoke(err)
 	}
-	l.open = false
+	silent := l.silent
+	l.open, l.silent = false, false
 	l.gate.leave() // full barrier
-	l.team.ringMembers()
+	if !silent {
+		l.team.ringMembers()
+	}
 	return err
 }
 

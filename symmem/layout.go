@@ -137,6 +137,11 @@ type place struct {
 	// call is the record of the team's latest collective (lane 0). Writer: the
 	// member; readers: members behind their spin, Observe.
 	call recordWords
+	// count is used in the block of the team's rank 0 only: barriers of members
+	// that share CPUs, counted together. Every member adds one to it, by a
+	// locked instruction; all read it, ≥, acquire.
+	count uint64
+	_     [2*lineBytes - 8]byte
 	// post is the member's part of an exchange, in two halves by the parity of
 	// its number. Half k is written again only for number k+2, which the member
 	// reaches only after all have arrived at k+1, that is, have read k.

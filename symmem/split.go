@@ -67,7 +67,7 @@ func (t *Team) split(ctx context.Context, color, key int) (*Team, error) {
 		w.teams |= 1 << number
 	}
 	// Nobody uses the new place before every member has cleared its own.
-	if posts, err = t.Exchange(ctx, Post{base}); err != nil {
+	if posts, err = t.Exchange(ctx, Post{base, atomic.LoadUint64(&w.mine.teams[number].count)}); err != nil {
 		return nil, err
 	}
 	if color < 0 {
@@ -78,6 +78,7 @@ func (t *Team) split(ctx context.Context, color, key int) (*Team, error) {
 	}
 	sub := newTeam(w, number, members)
 	sub.barriers, sub.exchanges, sub.lane.last = base, base, base
+	sub.tallied = posts[groups[color][0].rank][1]
 	return sub, nil
 }
 

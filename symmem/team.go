@@ -28,7 +28,9 @@ type Team struct {
 
 	barriers  uint64 // so far
 	exchanges uint64
-	arrived   *shmsync.Flags // the others' barriers
+	arrived   *shmsync.Flags // the others' barriers, where every rank has a CPU
+	tally     *shmsync.Tally // everybody's, where ranks share CPUs
+	tallied   uint64         // what the tally's counter shows after the last barrier
 	posted    *shmsync.Flags // the others' exchanges
 	lane      *Lane
 	revoked   *atomic.Uint32
@@ -52,6 +54,7 @@ func newTeam(w *World, number int, members []int) *Team {
 	t.mine = t.places[t.rank]
 	t.revoked = &t.places[0].revoked
 	t.arrived = shmsync.NewFlags(arrived, t.rank+1)
+	t.tally = shmsync.NewTally(&t.places[0].count, arrived, t.rank+1)
 	t.posted = shmsync.NewFlags(posted, t.rank+1)
 	t.lane = &Lane{mine: &t.mine.call, peers: records}
 	t.lane.team, t.lane.Watch.place = t, -1
@@ -122,18 +125,33 @@ func (t *Team) lastCall(r int) Record {
 // Barrier returns when every member has called it. What a member stored before
 // its Barrier, into any window, is visible to all after theirs.
 //
-// It is flat: each member counts up one word of its own control block, and reads
-// the others'. With two ranks that is one cache line each way, as little as
-// there can be.
+// It is flat. Where every rank has a CPU, each member counts up one word of its
+// own control block and reads the others': with two ranks one cache line each
+// way, as little as there can be. Where ranks share CPUs they count together, on
+// one line that mostly stays where it is: reading a line of each of 32 ranks
+// costs more than handing the CPU around.
 func (t *Team) Barrier(ctx context.Context) error {
 	if err := t.lane.Enter(ctx, Record{Op: OpBarrier}); err != nil {
 		return err
 	}
 	t.barriers++
 	line.StoreRelease64(&t.mine.arrived, t.barriers)
+	if t.w.shared {
+		return t.lane.Leave(t.count(ctx))
+	}
 	t.arrived.Expect(t.barriers)
 	t.lane.Publish()
 	return t.lane.Leave(t.lane.Await(ctx, t.arrived))
+}
+
+// count is the barrier of ranks that share CPUs. Only the last to arrive has
+// made anybody's wait come true, so only it looks at doorbells.
+func (t *Team) count(ctx context.Context) error {
+	t.lane.Publish()
+	t.tallied += uint64(len(t.members))
+	t.tally.Expect(t.tallied, t.barriers)
+	t.lane.silent = !t.tally.Arrive()
+	return t.lane.Await(ctx, t.tally)
 }
 
 // ended is the look on entry of every operation: four loads that stay in the

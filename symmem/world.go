@@ -20,7 +20,10 @@ type World struct {
 	mine  *block
 	guard *guard // nil in one process, and in a world of one
 	place shmsync.Place
-	team  *Team
+	// shared: there are ranks that share CPUs. Found out from what all ranks
+	// told of themselves before they came, so all agree.
+	shared bool
+	team   *Team
 
 	abortMu sync.Mutex
 	closed  atomic.Bool

@@ -59,3 +59,35 @@ func (f *Flags) Missing(into []int) []int {
 	}
 	return into
 }
+
+// Tally is the Condition that a counter which several writers add to has reached
+// a goal: everybody has come. Look reads one line however many they are, which is
+// what counts where many ranks share few CPUs; in exchange the line is fought
+// for, so ranks with a CPU each use Flags.
+//
+// Each writer stores its own flag first and then adds to the counter (a locked
+// instruction: release, and a full barrier). The counter's reader acquires all
+// that came before all additions. The flags only tell who is missing.
+type Tally struct {
+	Flags
+	count *uint64
+	goal  uint64
+}
+
+// NewTally returns a Tally over count, with flags as in NewFlags.
+func NewTally(count *uint64, flags []*uint64, first int) *Tally {
+	return &Tally{Flags: *NewFlags(flags, first), count: count}
+}
+
+// Expect sets the counter's goal and the target of the flags.
+func (t *Tally) Expect(goal, target uint64) {
+	t.goal = goal
+	t.Flags.Expect(target)
+}
+
+// Arrive adds one to the counter and reports whether that reached the goal: only
+// then is there anybody to wake.
+func (t *Tally) Arrive() bool { return atomic.AddUint64(t.count, 1) == t.goal }
+
+// Look implements Condition.
+func (t *Tally) Look() bool { return atomic.LoadUint64(t.count) >= t.goal }
