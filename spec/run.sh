@@ -1,0 +1,71 @@
+#!/bin/sh
+# Checks every model and every mutant of it with spin, one line each. A model has
+# to hold over its whole state space; a mutant has to fail, and in the stated way.
+# Exit code 1 if any line is not as it should be.
+set -u
+cd "$(dirname "$0")" || exit 1
+spec=$PWD
+
+for need in spin:spin gcc:"gcc libc6-dev"; do
+	command -v "${need%%:*}" >/dev/null || {
+		echo "spec: ${need%%:*} is missing (Debian: apt-get install ${need#*:})" >&2
+		exit 1
+	}
+done
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$work" || exit 1
+failed=0
+
+# check MODEL NAME WANT [-DMACRO...], where WANT is holds, deadlock or assertion.
+check() {
+	model=$1 name=$2 want=$3
+	shift 3
+	if ! { spin -a "$@" "$spec/$model" && gcc -w -O2 -DSAFETY -DCOLLAPSE -DMEMLIM=4000 -o pan pan.c; } >build 2>&1; then
+		cat build
+		got="does not build"
+	else
+		./pan -n -m100000 >out 2>&1
+		if grep -q 'errors: 0$' out && ! grep -Eq 'not completed|depth too small|MEMLIM|out of memory' out; then
+			got=holds
+		elif grep -q '^pan:1: invalid end state' out; then
+			got=deadlock
+		elif grep -q '^pan:1: assertion violated' out; then
+			got=assertion
+		else
+			cat out
+			got="no verdict"
+		fi
+	fi
+	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored$/\1/p' out 2>/dev/null)
+	if [ "$got" = "$want" ]; then
+		printf 'ok    %-44s %-9s %12s states\n' "$name" "$got" "$states"
+	else
+		printf 'WRONG %-44s %s, should be %s (%s)\n' "$name" "$got" "$want" "$*"
+		failed=1
+	fi
+	rm -f pan* out build ./*.trail
+}
+
+m=parking.pml
+check $m "parking, two ranks"                        holds
+check $m "parking, two goroutines of one rank"       holds     -DONE_RANK
+check $m "abort and deaths, two ranks"               holds     -DABORT
+check $m "abort and deaths, one rank"                holds     -DABORT -DONE_RANK
+check $m "lone Send, bounded parks, two ranks"       holds     -DLONE -DTIMER
+check $m "lone Send, bounded parks, one rank"        holds     -DLONE -DTIMER -DONE_RANK
+
+check $m "mutant: lone Send, unbounded parks"        deadlock  -DLONE
+check $m "mutant: bell read after parked is set"     deadlock  -DMUTANT_BELL_AFTER_PARKED
+check $m "mutant: bell read after the look"          deadlock  -DMUTANT_BELL_AFTER_LOOK
+check $m "mutant: parked set by a plain store"       deadlock  -DMUTANT_PLAIN_PARKED
+check $m "mutant: waker does not ring the bell"      deadlock  -DMUTANT_SILENT
+check $m "mutant: waker wakes one sleeper"           deadlock  -DMUTANT_WAKE_ONE -DONE_RANK
+check $m "mutant: who leaves clears parked"          deadlock  -DMUTANT_CLEAR_ON_LEAVING -DONE_RANK
+check $m "mutant: abort looks at parked"             deadlock  -DMUTANT_ABORT_LOOKS -DABORT
+check $m "mutant: only the abort's author rings"     deadlock  -DMUTANT_AUTHOR_ALONE -DABORT
+check $m "mutant: no last look when aborted"         assertion -DMUTANT_ONE_LOOK -DABORT
+
+exit $failed
