@@ -2,6 +2,7 @@ package symwin_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -48,12 +49,15 @@ func inWorld(f func(context.Context, *symwin.World) error) ranktest.Scenario {
 // pattern is what rank from sends to rank to in a round: every byte depends on
 // all of it, so data of another round, rank or place is wrong.
 func pattern(p []byte, round, from, to int) {
-	x := uint64(round)*0x9e3779b97f4a7c15 ^ uint64(from)<<32 ^ uint64(to)<<16
-	for i := range p {
+	x := uint64(round+1)*0x9e3779b97f4a7c15 ^ uint64(from+1)<<32 ^ uint64(to+1)<<16
+	for ; len(p) > 0; p = p[min(8, len(p)):] {
 		x ^= x << 13
 		x ^= x >> 7
 		x ^= x << 17
-		p[i] = byte(x >> 24)
+		// The multiplication spreads x over all bytes of the word.
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], x*0x2545f4914f6cdd1d)
+		copy(p, word[:])
 	}
 }
 
@@ -72,6 +76,9 @@ func allToAllRounds(ctx context.Context, w *symwin.World) error {
 	want := make([]byte, largest)
 	round := 0
 	for _, size := range sizes {
+		if n > 8 && size > 40_000 {
+			continue // long rings are worked through by fewer ranks, and by the tests of package ce
+		}
 		for mode := range 3 {
 			for range 2 {
 				round++
