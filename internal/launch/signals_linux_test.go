@@ -164,7 +164,10 @@ func TestIgnoredStaysIgnored(t *testing.T) {
 	require.NoError(t, err)
 	mask, err := strconv.ParseUint(strings.Fields(string(out))[1], 16, 64)
 	require.NoError(t, err)
-	require.Equal(t, uint64(1)<<(syscall.SIGHUP-1), mask, "SIGHUP and nothing else")
+	// glibc's posix_spawn, by which make starts its commands, leaves the signals
+	// from 32 on that it keeps for itself ignored; they are nobody's choice.
+	const named = 1<<31 - 1
+	require.Equal(t, uint64(1)<<(syscall.SIGHUP-1), mask&named, "SIGHUP and nothing else")
 }
 
 // shell plays a shell with job control: it owns a terminal, its standard input,
