@@ -93,7 +93,7 @@ func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int,
 	call := symmem.Record{Op: symmem.OpAllToAllv, EltSize: sizeof[T]()}
 	e, err := enginesOf(ctx, team, call)
 	if err == nil {
-		err = e.allToAllv(ctx, team, call, to, dstCounts, from, srcCounts)
+		err = e.allToAllv(ctx, team, call, to, len(dst), dstCounts, from, srcCounts)
 	}
 	if err != nil {
 		return fmt.Errorf("alltoallv: %w", err)
@@ -104,7 +104,7 @@ func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int,
 // maxCount is the largest count a peer may name: no region holds more bytes.
 const maxCount = 1 << 46
 
-func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record, to []byte, dstCounts []int, from []byte, srcCounts []int) error {
+func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record, to []byte, have int, dstCounts []int, from []byte, srcCounts []int) error {
 	for r, c := range srcCounts {
 		binary.LittleEndian.PutUint64(e.counts[8*r:], uint64(c))
 	}
@@ -123,8 +123,8 @@ func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record,
 		need += int(c)
 	}
 	var refuse *ce.Refusal
-	if need*size > len(to) {
-		refuse = &ce.Refusal{Need: need, Have: len(to) / size}
+	if need > have { // in elements: 1024 counts cannot overflow, their bytes could
+		refuse = &ce.Refusal{Need: need, Have: have}
 		to = nil
 	}
 	w := team.World()

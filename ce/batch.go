@@ -52,6 +52,9 @@ func (s *Stream) Run(ctx context.Context, b *Batch) error {
 	if b.err != nil {
 		return b.err
 	}
+	if err := s.usable(); err != nil {
+		return err
+	}
 	w := s.team.World()
 	for i := range b.puts {
 		p := &b.puts[i]

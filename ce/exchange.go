@@ -26,6 +26,9 @@ type Refusal struct{ Need, Have int }
 // before the first copy. It is collective, with the same call and votes on all.
 // parts is not kept; it and the memory may be used again after the return.
 func (s *Stream) Exchange(ctx context.Context, call symmem.Record, parts []Part, votes bool, refuse *Refusal) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
 	lane := s.team.Lane()
 	if err := lane.Enter(ctx, call); err != nil {
 		return err

@@ -23,6 +23,8 @@ type Stream struct {
 	all   readies
 	open  []int // members with something left to do in this operation
 	fatal error // a peer's number that cannot be
+
+	closed bool
 }
 
 // Options of a stream. The zero value is a good one.
@@ -47,7 +49,6 @@ func Open(ctx context.Context, team *symmem.Team, o Options) (*Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ce.Open: %w", err)
 	}
-	team.World().Hold()
 	return s, nil
 }
 
@@ -93,11 +94,24 @@ func OpenFor(ctx context.Context, team *symmem.Team, call symmem.Record, o Optio
 }
 
 // Close ends the stream and gives its memory back. It is collective over the
-// team, and waits for nothing but the members.
+// team, and waits for nothing but the members. A second Close does nothing; other
+// calls on a closed stream return symmem.ErrClosed.
 func (s *Stream) Close(ctx context.Context) error {
+	if s.closed {
+		return nil
+	}
 	if err := s.area.Close(ctx); err != nil {
 		return fmt.Errorf("ce.Close: %w", err)
 	}
-	s.team.World().Unhold()
+	s.closed = true
+	return nil
+}
+
+// usable is the look on entry that the lane does not know to make: the memory of
+// a closed stream belongs to somebody else.
+func (s *Stream) usable() error {
+	if s.closed {
+		return fmt.Errorf("this stream is %w", symmem.ErrClosed)
+	}
 	return nil
 }

@@ -97,8 +97,8 @@ func (p *place) reset() (counted uint64) {
 }
 
 // Close gives the team's number back, and the memory of its collectives. It is
-// collective over the team, and the
-// last thing its members do with it; the world's team is closed by World.Close.
+// collective over the team, and the last thing its members do with it; the
+// world's team is closed by World.Close.
 func (t *Team) Close(ctx context.Context) error {
 	if t.number == 0 {
 		return usage("the world's team ends with World.Close")

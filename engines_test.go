@@ -1,0 +1,106 @@
+package symwin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin"
+)
+
+// TestTeamsGiveTheirEnginesBack: teams come and go, more of them than the window
+// has room for at once.
+func TestTeamsGiveTheirEnginesBack(t *testing.T) {
+	require.NoError(t, symwin.Run(context.Background(), 3, func(ctx context.Context, w *symwin.World) error {
+		for round := range 40 { // 16 MiB hold the engines of some eight
+			team, err := w.Team().Split(ctx, 0, 0)
+			if err != nil {
+				return err
+			}
+			if err := oneOfEach(ctx, team, round); err != nil {
+				return fmt.Errorf("team %d: %w", round, err)
+			}
+			if err := team.Close(ctx); err != nil {
+				return err
+			}
+			if err := oneOfEach(ctx, team, round); !errors.Is(err, symwin.ErrClosed) {
+				return fmt.Errorf("on a closed team: %v", err)
+			}
+		}
+		return oneOfEach(ctx, w.Team(), 99)
+	}))
+}
+
+// TestNoRoomForEnginesIsAgreed: the first collective of a team finds no room, as
+// often as it is tried, and finds it once there is some.
+func TestNoRoomForEnginesIsAgreed(t *testing.T) {
+	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
+		// Room for the blocks of small messages, not for the staging ring.
+		win, err := symwin.Alloc[byte](ctx, w, 16<<20-1<<20)
+		if err != nil {
+			return err
+		}
+		for range 50 {
+			if err := oneOfEach(ctx, w.Team(), 0); !errors.Is(err, symwin.ErrNoSpace) {
+				return fmt.Errorf("without room: %v", err)
+			}
+		}
+		if err := win.Free(ctx); err != nil {
+			return err
+		}
+		return oneOfEach(ctx, w.Team(), 1)
+	}))
+}
+
+// oneOfEach makes one exchange by each engine and checks it.
+func oneOfEach(ctx context.Context, team *symwin.Team, round int) error {
+	n, me := team.Size(), team.Rank()
+	for _, size := range []int{8, 5000} {
+		src, dst, want := make([]byte, n*size), make([]byte, n*size), make([]byte, size)
+		for to := range n {
+			pattern(src[to*size:(to+1)*size], round, me, to)
+		}
+		if err := symwin.AllToAll(ctx, team, dst, src); err != nil {
+			return err
+		}
+		for from := range n {
+			pattern(want, round, from, me)
+			if string(dst[from*size:(from+1)*size]) != string(want) {
+				return fmt.Errorf("rank %d got wrong bytes from %d", me, from)
+			}
+		}
+	}
+	return nil
+}
+
+// TestTeamsSideBySide: collectives of two teams of the same ranks from two
+// goroutines, which meet the ranks in different orders.
+func TestTeamsSideBySide(t *testing.T) {
+	require.NoError(t, symwin.Run(context.Background(), 3, sideBySide))
+}
+
+func sideBySide(ctx context.Context, w *symwin.World) error {
+	twin, err := w.Team().Split(ctx, 0, w.Size()-w.Rank()) // the same ranks the other way round
+	if err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() {
+		for round := range 30 {
+			if err := oneOfEach(ctx, twin, round); err != nil {
+				done <- fmt.Errorf("twin: %w", err)
+				return
+			}
+		}
+		done <- nil
+	}()
+	for round := range 30 {
+		if err := oneOfEach(ctx, w.Team(), 1000+round); err != nil {
+			<-done
+			return err
+		}
+	}
+	return <-done
+}
