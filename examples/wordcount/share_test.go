@@ -54,7 +54,7 @@ func TestADamagedShareIsRefused(t *testing.T) {
 
 func TestTopIsTheFrontOfAllSorted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := rapid.MapOf(rapid.StringMatching(`[a-c]{1,4}`), rapid.Uint64Range(1, 6)).Draw(t, "counts")
+		m := rapid.MapOfN(rapid.StringMatching(`[a-c]{1,4}`), rapid.Uint64Range(1, 6), 15, 60).Draw(t, "counts")
 		var got top
 		for w, n := range m {
 			if got.wants(n) {

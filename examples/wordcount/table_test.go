@@ -38,6 +38,16 @@ func TestTableCounts(t *testing.T) {
 	})
 }
 
+// Two long words with one hash, which the table must tell apart by their letters.
+func TestLongWordsThatCollide(t *testing.T) {
+	table := newTable()
+	word := []byte("alongerword0123456789")
+	table.addWord(word, 1)
+	table.arena = bytes.Replace(table.arena, []byte("long"), []byte("last"), 1)
+	table.addWord(word, 2)
+	require.Equal(t, map[string]uint64{"alongerword0123456789": 2, "alasterword0123456789": 1}, counted(table))
+}
+
 func TestTableGrows(t *testing.T) {
 	table, n := newTable(), 200_000
 	for i := range n {
