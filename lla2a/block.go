@@ -8,10 +8,12 @@ import (
 )
 
 // block is one rank's block as 8-byte words: line l is words 2l and 2l+1. Line 0
-// is the header, whose first word counts the epochs its owner has ended.
+// is the header, whose first word counts the epochs its owner has ended, and its
+// second the laps of tags it has cleared the block for.
 //
 // Writers: the header, its owner; line SlotOf(s, j) of a region, sender s. The
-// readers of the header are senders in need of room; of the lines, the owner.
+// readers of the header are senders in need of room, and everybody at the end of
+// a lap; of the lines, the owner.
 // Both halves of a line are stored with release and loaded with acquire, which
 // is more than their tags need: it orders a receive before what its caller does
 // next.
@@ -33,6 +35,10 @@ func (b block) get(l int, tag uint32) (uint64, bool) {
 
 // ended is how many epochs the block's owner has ended.
 func (b block) ended() *uint64 { return &b[0] }
+
+// laps is how many laps of tags are over for the block's owner: nothing of them
+// is left in it.
+func (b block) laps() *uint64 { return &b[1] }
 
 // forget clears both regions, so that no tag of the lap that ends is left. The
 // header is kept: it counts epochs, not tags.

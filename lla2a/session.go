@@ -8,6 +8,7 @@ import (
 	"github.com/symwin/symwin/epoch"
 	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
+	shmsync "github.com/symwin/symwin/sync"
 	"github.com/symwin/symwin/window"
 )
 
@@ -32,6 +33,9 @@ type Session[T any] struct {
 	watch   *symmem.Watch
 	in      incoming
 	room    roomFor
+	ended   *shmsync.Flags // the others' counts of ended epochs
+	laps    *shmsync.Flags // and of laps they have cleared their blocks for
+	ending  bool           // EndEpoch has begun a new lap and not come through
 	closed  bool
 }
 
@@ -69,9 +73,14 @@ func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[
 		heard: make([]uint64, team.Size()), watch: symmem.NewWatch(team),
 	}
 	s.mine = blockOf(area.Local(), 1+2*slots)
+	ended, laps := make([]*uint64, team.Size()), make([]*uint64, team.Size())
 	for r := range team.Size() {
 		s.peers = append(s.peers, blockOf(area.Peer(r), 1+2*slots))
+		if r != team.Rank() {
+			ended[r], laps[r] = s.peers[r].ended(), s.peers[r].laps()
+		}
 	}
+	s.ended, s.laps = shmsync.NewFlags(ended, team.Rank()+1), shmsync.NewFlags(laps, team.Rank()+1)
 	s.in = incoming{block: s.mine, data: make([]uint64, s.words), pitch: s.pitch}
 	team.World().Hold()
 	return s, nil
@@ -149,7 +158,8 @@ func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
 // EndEpoch ends the epoch: what was sent in it and not received is lost, and all
 // slots may be sent again. Every member ends every epoch, also one with nothing
 // to say. It waits for the others only every 2³²−2 epochs, when the tags begin a
-// new lap.
+// new lap; should that wait fail, the epoch goes on, and only EndEpoch may be
+// called, again.
 func (s *Session[T]) EndEpoch(ctx context.Context) error {
 	if err := s.usable(); err != nil {
 		return err
@@ -167,19 +177,30 @@ func (s *Session[T]) EndEpoch(ctx context.Context) error {
 	return nil
 }
 
-// newLap clears the tags of the lap that ends, between two barriers.
+// newLap clears the tags of the lap that ends: between two barriers, the one
+// that all have ended its last epoch, the other that all have cleared their
+// blocks. The session's own words are those barriers, not the team's: other
+// sessions and collectives of the team may be under way.
 func (s *Session[T]) newLap(ctx context.Context) error {
-	lane := s.team.Lane()
-	if err := lane.Enter(ctx, symmem.Record{Op: symmem.OpEndEpoch, Engine: symmem.EngineLL16}); err != nil {
+	call := symmem.Record{Op: symmem.OpEndEpoch, Engine: symmem.EngineLL16, Sequence: uint64(s.index) + 1}
+	lap := uint64(s.index)/epoch.Lap + 1
+	s.ending = true
+	if *s.mine.laps() < lap { // else an EndEpoch that failed has done it: peers may write here already
+		s.team.RingAll()
+		s.ended.Expect(uint64(s.index) + 1)
+		if err := s.watch.Wait(ctx, call, s.ended); err != nil {
+			return err
+		}
+		s.mine.forget()
+		line.StoreRelease64(s.mine.laps(), lap)
+	}
+	s.team.RingAll()
+	s.laps.Expect(lap)
+	if err := s.watch.Wait(ctx, call, s.laps); err != nil {
 		return err
 	}
-	lane.Publish()
-	err := lane.Rendezvous(ctx)
-	if err == nil {
-		s.mine.forget()
-		err = lane.Rendezvous(ctx)
-	}
-	return lane.Leave(err)
+	s.ending = false
+	return nil
 }
 
 // Close ends the session and gives its memory back. It is collective over the
@@ -210,6 +231,9 @@ func (s *Session[T]) check(what string, peer, j int) error {
 	}
 	if j < 0 || j >= s.perPeer {
 		return fmt.Errorf("%w: %s: slot %d of a session with %d per peer", symmem.ErrUsage, what, j, s.perPeer)
+	}
+	if s.ending {
+		return fmt.Errorf("%w: %s: EndEpoch has failed while a new lap of tags began; call it again first", symmem.ErrUsage, what)
 	}
 	return s.usable()
 }

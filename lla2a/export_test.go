@@ -1,0 +1,59 @@
+package lla2a
+
+import (
+	"sync/atomic"
+
+	"github.com/symwin/symwin/epoch"
+	"github.com/symwin/symwin/symmem"
+)
+
+// Lap is how many epochs pass before a tag comes round again.
+const Lap = epoch.Lap
+
+// BytesOf is the memory of a value.
+func BytesOf[T any](v *T) []byte { return bytesOf(v) }
+
+// StartAt makes epoch i the present one, as if all before it had been played. All
+// members call it, between two barriers.
+//
+// Lines of the epochs that began the lap are lying about, with wrong data in
+// them: the next lap must not take them for its own.
+func (s *Session[T]) StartAt(i uint64) {
+	s.index = epoch.Index(i)
+	atomic.StoreUint64(s.mine.ended(), i)
+	atomic.StoreUint64(s.mine.laps(), i/epoch.Lap)
+	for r := range s.heard {
+		s.heard[r] = i
+	}
+	litter(s.mine, s.slots, s.index)
+}
+
+// StartAt is what Session's is.
+func (b *Blocks) StartAt(i uint64) {
+	b.index = epoch.Index(i)
+	litter(b.mine, b.slots, b.index)
+}
+
+// litter leaves in each region what an epoch at the beginning of the lap left.
+func litter(b block, slots int, now epoch.Index) {
+	for first := now - now%epoch.Lap; first < now-now%epoch.Lap+2; first++ {
+		for l := range slots {
+			b.put(epoch.RegionStart(first, slots)+l, 0xdeaddeaddeaddead, first.Tag())
+		}
+	}
+}
+
+// Epoch is the present one.
+func (s *Session[T]) Epoch() uint64 { return uint64(s.index) }
+
+// BlockWords is the memory of the own block, to see that nothing was stored.
+func (s *Session[T]) BlockWords() []uint64 {
+	words := make([]uint64, len(s.mine))
+	for i := range words {
+		words[i] = atomic.LoadUint64(&s.mine[i])
+	}
+	return words
+}
+
+// TestCall is what tests that open Blocks say they call.
+var TestCall = symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL16}
