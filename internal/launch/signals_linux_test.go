@@ -97,7 +97,8 @@ func state(pid int) string {
 }
 
 func TestStopAndContinue(t *testing.T) {
-	c := startLauncher(t, "2", "--", "sh", "-c", "echo $$; sleep 1000")
+	// exec, because a shell that is stopped between vfork and exec is in state D.
+	c := startLauncher(t, "2", "--", "sh", "-c", "echo $$; exec sleep 1000")
 	pids := []int{c.Process.Pid}
 	for _, line := range c.expect(t, 2) {
 		pid, err := strconv.Atoi(line)
