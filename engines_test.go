@@ -1,6 +1,7 @@
 package symwin_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -58,16 +59,15 @@ func TestNoRoomForEnginesIsAgreed(t *testing.T) {
 func oneOfEach(ctx context.Context, team *symwin.Team, round int) error {
 	n, me := team.Size(), team.Rank()
 	for _, size := range []int{8, 5000} {
-		src, dst, want := make([]byte, n*size), make([]byte, n*size), make([]byte, size)
+		src, dst := make([]byte, n*size), make([]byte, n*size)
 		for to := range n {
-			pattern(src[to*size:(to+1)*size], round, me, to)
+			copy(src[to*size:], message(size, round, me, to))
 		}
 		if err := symwin.AllToAll(ctx, team, dst, src); err != nil {
 			return err
 		}
 		for from := range n {
-			pattern(want, round, from, me)
-			if string(dst[from*size:(from+1)*size]) != string(want) {
+			if !bytes.Equal(dst[from*size:(from+1)*size], message(size, round, from, me)) {
 				return fmt.Errorf("rank %d got wrong bytes from %d", me, from)
 			}
 		}

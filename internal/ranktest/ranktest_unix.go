@@ -112,6 +112,8 @@ func (j *Job) Add(rank, size int, scenario string, extra ...string) *Rank {
 	r := &Rank{cmd: exec.Command("/proc/self/exe", "-test.run=^$")}
 	r.cmd.Env = append(os.Environ(), scenarioVar+"="+scenario,
 		env.KeyJob+"="+j.Name, env.KeyRank+"="+strconv.Itoa(rank), env.KeySize+"="+strconv.Itoa(size), env.KeyWindow+"=64M")
+	// The race detector's runtime would sleep for a second at every rank's end.
+	r.cmd.Env = append(r.cmd.Env, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	r.cmd.Env = append(r.cmd.Env, extra...)
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.out
 	if err := r.cmd.Start(); err != nil {
