@@ -188,12 +188,13 @@ func (w *wait) over(found error) (bool, error) {
 func (w *wait) park() error {
 	bell := w.place.Bell
 	inspectNext := parkTimes[0] // also a wait that is rung all the time is looked after
-	var unhook func() bool
+	var unhook func()
 	defer func() {
 		if unhook != nil {
 			unhook()
 		}
 	}()
+	var mark time.Time // up to where waited counts
 	for n := 0; ; n++ {
 		heard := bell.bell.Load()
 		bell.parked.Swap(1)
@@ -207,10 +208,17 @@ func (w *wait) park() error {
 		}
 		limit := w.limit(n)
 		start := time.Now()
+		if mark.IsZero() {
+			mark = start
+		}
 		futex.Wait(wordOf(&bell.bell), heard, limit)
-		slept := time.Since(start)
-		// A process that was stopped meanwhile has not waited that long.
-		w.waited += min(slept, 2*limit)
+		now := time.Now()
+		slept := now.Sub(start)
+		// The round before the sleep counts too: on a full machine its yields
+		// may take longer than the sleep. A process that was stopped meanwhile
+		// has not waited that long.
+		w.waited += min(now.Sub(mark), 2*limit)
+		mark = now
 		if w.cond.Look() {
 			return nil
 		}
@@ -232,7 +240,23 @@ func (w *wait) park() error {
 		if unhook == nil && w.ctx.Done() != nil {
 			// From here on the wait is long, so cancellation may cost an
 			// allocation: it rings like any sender.
-			unhook = context.AfterFunc(w.ctx, bell.RingAlways)
+			unhook = ringOnEnd(w.ctx, bell)
+		}
+	}
+}
+
+// ringOnEnd rings bell when ctx ends. The function it returns takes that back,
+// or waits for the ring if it is on its way: behind the wait the bell's memory
+// may be unmapped.
+func ringOnEnd(ctx context.Context, bell *Doorbell) (undo func()) {
+	rung := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		bell.RingAlways()
+		close(rung)
+	})
+	return func() {
+		if !stop() {
+			<-rung
 		}
 	}
 }
