@@ -52,6 +52,7 @@ func start() int {
 	}
 	code, err := run(ctx, w, os.Args[1:], stdout, stderr, p)
 	if err != nil {
+		p.clear()
 		if !secondhand(err) {
 			stderr = os.Stderr
 		}
@@ -78,6 +79,7 @@ func run(ctx context.Context, w *symwin.World, args []string, stdout, stderr io.
 		if w.Rank() != 0 {
 			return 0, nil // its exit status is the job's
 		}
+		p.clear()
 		fmt.Fprintf(stderr, "wordcount: "+format+"\n", a...)
 		return 2, nil
 	}

@@ -23,7 +23,7 @@ type table struct {
 	slots []entry // a power of two of them
 	shift uint    // 64 - log2(len(slots)): an entry's home is hash >> shift
 	used  int     // so many are taken,
-	limit int     // at most half of them, but for reserve
+	limit int     // at most five eighths of them, but for reserve
 	arena []byte  // the long words, each behind its length in 8 bytes
 	low   []byte  // the long word at hand in lower case
 	spelt [short]byte
@@ -167,10 +167,10 @@ func (t *table) entries() iter.Seq[*entry] {
 
 // reserve makes room for up to so many more words. Without it, words that come
 // in the order of the table would crowd at its front while it is still small.
-// With it they may fill three quarters: nobody will look for them again.
+// With it they may fill seven eighths: nobody will look for them again.
 func (t *table) reserve(words int) {
 	n, need := len(t.slots), t.used+words
-	for need > n/4*3 {
+	for need > n/8*7 {
 		n *= 2
 	}
 	if n > len(t.slots) {
@@ -187,7 +187,7 @@ func (t *table) taken() {
 
 func (t *table) resize(n int) {
 	old := t.slots
-	t.slots, t.limit, t.shift = newSlots(n), n/2, uint(bits.LeadingZeros64(uint64(n)))+1
+	t.slots, t.limit, t.shift = newSlots(n), n/8*5, uint(bits.LeadingZeros64(uint64(n)))+1
 	for i := range old {
 		if old[i].n == 0 {
 			continue
