@@ -20,7 +20,7 @@ type outbox struct {
 func newOutboxes(n, words int) []outbox {
 	out := make([]outbox, n)
 	for r := range out {
-		out[r].stream = make([]byte, 8, 8+16*(words/n+1))
+		out[r].stream = make([]byte, 8, 8+20*(words/n+1))
 	}
 	return out
 }
