@@ -410,7 +410,9 @@ func TestPausesLetOtherGoroutinesRun(t *testing.T) {
 				return false
 			}), nobody)
 			require.NoError(t, err)
-			require.GreaterOrEqual(t, turns.Load()-began, pauses-1, "in %d pauses", pauses)
+			// Two bursts end in a turn anyway; a P that is given away at every
+			// pause makes it about one turn a pause.
+			require.Greater(t, turns.Load()-began, pauses/2, "in %d pauses", pauses)
 		})
 	}
 }
