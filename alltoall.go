@@ -3,6 +3,7 @@ package symwin
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/symwin/symwin/ce"
@@ -52,11 +53,15 @@ func (e *engines) allToAll(ctx context.Context, team *Team, call symmem.Record, 
 	if small(size) {
 		return e.blocks.AllToAll(ctx, call, to, from, size)
 	}
+	if !e.busy.TryLock() {
+		return errInside()
+	}
+	defer e.busy.Unlock()
 	w := team.World()
 	for r := range e.parts {
 		e.parts[r] = part(w, from[r*size:(r+1)*size], to[r*size:(r+1)*size])
 	}
-	return e.stream.Exchange(ctx, call, e.parts, false, nil)
+	return e.exchange(ctx, call, false, nil)
 }
 
 // AllToAllv is AllToAll with parts of any lengths: srcCounts[r] elements of src go
@@ -105,6 +110,10 @@ func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int,
 const maxCount = 1 << 46
 
 func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record, to []byte, have int, dstCounts []int, from []byte, srcCounts []int) error {
+	if !e.busy.TryLock() {
+		return errInside()
+	}
+	defer e.busy.Unlock()
 	for r, c := range srcCounts {
 		binary.LittleEndian.PutUint64(e.counts[8*r:], uint64(c))
 	}
@@ -116,8 +125,7 @@ func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record,
 	for r := range dstCounts {
 		c := binary.LittleEndian.Uint64(e.arrives[8*r:])
 		if c > maxCount {
-			team.World().Abort(fmt.Errorf("%w: rank %d sends a count of %d", ErrRegion, team.WorldRank(r), c))
-			return fmt.Errorf("%w: rank %d sends a count of %d", ErrRegion, team.WorldRank(r), c)
+			return team.Revoke(fmt.Errorf("%w: rank %d sends a count of %d", ErrRegion, team.WorldRank(r), c))
 		}
 		dstCounts[r] = int(c)
 		need += int(c)
@@ -138,5 +146,9 @@ func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record,
 		from, to = from[s:], to[d:]
 	}
 	call.Engine = symmem.EngineCE
-	return e.stream.Exchange(ctx, call, e.parts, true, refuse)
+	err := e.exchange(ctx, call, true, refuse)
+	if err != nil && !errors.Is(err, ErrTooShort) {
+		return team.Revoke(err) // the counts have gone out: the others wait for the rest
+	}
+	return err
 }

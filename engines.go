@@ -3,6 +3,8 @@ package symwin
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/lla2a"
@@ -16,7 +18,9 @@ type engines struct {
 	blocks *lla2a.Blocks
 	stream *ce.Stream
 
-	// Memory of the steady state.
+	// Memory of the steady state, and who may use it: the lane would refuse a
+	// second goroutine only after it had written here.
+	busy    sync.Mutex
 	parts   []ce.Part
 	counts  []byte // v: what this rank sends to each, and what each sends here
 	arrives []byte
@@ -38,11 +42,11 @@ func openEngines(ctx context.Context, team *Team, call symmem.Record) (*engines,
 		return nil, err
 	}
 	stream, err := ce.OpenFor(ctx, team, call, ce.Options{})
+	if errors.Is(err, ErrNoSpace) {
+		return nil, errors.Join(err, blocks.Close(ctx)) // agreed: all give back what they have
+	}
 	if err != nil {
-		// Agreed by all (no space), or the team is revoked, and then this fails
-		// at once.
-		_ = blocks.Close(ctx)
-		return nil, err
+		return nil, team.Revoke(err) // the others have opened their half
 	}
 	n := team.Size()
 	e := &engines{
@@ -57,6 +61,16 @@ func openEngines(ctx context.Context, team *Team, call symmem.Record) (*engines,
 // Close gives the engines' memory back: Team.Close calls it.
 func (e *engines) Close(ctx context.Context) error {
 	return errors.Join(e.stream.Close(ctx), e.blocks.Close(ctx))
+}
+
+// exchange carries e.parts, and then forgets the caller's memory.
+func (e *engines) exchange(ctx context.Context, call symmem.Record, votes bool, refuse *ce.Refusal) error {
+	defer clear(e.parts)
+	return e.stream.Exchange(ctx, call, e.parts, votes, refuse)
+}
+
+func errInside() error {
+	return fmt.Errorf("%w: another goroutine is inside a collective of this team; Split with one color makes a second team", ErrUsage)
 }
 
 // part is one rank's side of an exchange with peer: where the destination lies

@@ -11,7 +11,7 @@ import (
 //	n lines   ready[r]     written by receiver r: where it wants this rank's data
 //	n lines   complete[s]  written by sender s: pieces it has copied here, ever
 //	n lines   credit[r]    written by receiver r: staged pieces of this rank it has copied out, ever
-//	n rings   ring[s]      written by sender s: its staged pieces for this rank
+//	n-1 rings ring[s]      written by sender s: its staged pieces for this rank
 //
 // One writer and one reader per line. Counters only grow; readers compare with ≥.
 // A store that announces data is a release after the copy; its load an acquire
@@ -23,7 +23,7 @@ const lineWords = 8
 type readyLine struct {
 	place   uint64 // offset in the receiver's window, or staged
 	length  uint64 // bytes it expects
-	refused uint64 // refusedNeed: 0, or 1 + elements that would have come
+	refused uint64 // 0, or 1 + elements that would have come
 	have    uint64 // elements it holds, where it refuses
 }
 
@@ -52,12 +52,12 @@ func postReady(to []uint64, sequence uint64, r readyLine) {
 	line.StoreRelease64(&to[1], r.length)
 	line.StoreRelease64(&to[2], r.refused)
 	line.StoreRelease64(&to[3], r.have)
-	line.StoreRelease64(&to[7], sequence)
+	line.StoreRelease64(&to[lineWords-1], sequence)
 }
 
 // readReady reads the ready line for an operation, once it has come.
 func readReady(from []uint64, sequence uint64) (readyLine, bool) {
-	if atomic.LoadUint64(&from[7]) < sequence {
+	if atomic.LoadUint64(&from[lineWords-1]) < sequence {
 		return readyLine{}, false
 	}
 	return readyLine{
@@ -68,32 +68,10 @@ func readReady(from []uint64, sequence uint64) (readyLine, bool) {
 	}, true
 }
 
-// readies is the Condition that every member has posted its ready line for an
-// operation.
-type readies struct {
-	lines    [][]uint64 // by member; nil for the own rank
-	sequence uint64
-	seen     int
-}
-
-func (r *readies) expect(sequence uint64) { r.sequence, r.seen = sequence, 0 }
-
-// Look implements shmsync.Condition.
-func (r *readies) Look() bool {
-	for ; r.seen < len(r.lines); r.seen++ {
-		if l := r.lines[r.seen]; l != nil && atomic.LoadUint64(&l[7]) < r.sequence {
-			return false
-		}
+// ringOf numbers the rings of a receiver by sender; there is none for itself.
+func ringOf(sender, receiver int) int {
+	if sender > receiver {
+		return sender - 1
 	}
-	return true
-}
-
-// Missing implements shmsync.Condition.
-func (r *readies) Missing(into []int) []int {
-	for m, l := range r.lines {
-		if l != nil && atomic.LoadUint64(&l[7]) < r.sequence {
-			into = append(into, m)
-		}
-	}
-	return into
+	return sender
 }

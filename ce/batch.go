@@ -20,12 +20,16 @@ type put struct {
 	to  int
 	at  window.Span
 	src []byte
+	dst []byte // at's memory there, while Run runs
 }
 
 // Put adds a copy of src to `to`'s window at dst. src stays untouched until the
 // batch has run. A length of zero is legal. What is wrong with the arguments is
 // said by Run, before it stores anything.
 func Put[T any](b *Batch, to int, dst window.Span, src []T) {
+	if err := window.CheckType[T](); err != nil && b.err == nil {
+		b.err = err
+	}
 	raw := window.Raw(src)
 	switch {
 	case b.err != nil:
@@ -61,9 +65,11 @@ func (s *Stream) Run(ctx context.Context, b *Batch) error {
 		if p.to < 0 || p.to >= len(s.edges) {
 			return fmt.Errorf("%w: Put to rank %d of a team of %d", symmem.ErrUsage, p.to, len(s.edges))
 		}
-		if _, err := p.at.On(w, s.team.WorldRank(p.to)); err != nil {
+		dst, err := p.at.On(w, s.team.WorldRank(p.to))
+		if err != nil {
 			return err
 		}
+		p.dst = dst
 	}
 	lane := s.team.Lane()
 	if err := lane.Enter(ctx, symmem.Record{Op: symmem.OpBatch, Engine: symmem.EngineCE}); err != nil {
@@ -77,14 +83,12 @@ func (s *Stream) Run(ctx context.Context, b *Batch) error {
 		}
 	}
 	lane.Publish()
-	s.team.RingAll()
-	s.all.expect(s.sequence)
-	err := lane.Await(ctx, &s.all)
+	s.all.Expect(s.sequence)
+	err := lane.Await(ctx, s.all)
 	if err == nil {
 		for i := range b.puts {
 			p := &b.puts[i]
-			to, _ := p.at.On(w, s.team.WorldRank(p.to))
-			window.Copy(to, p.src)
+			window.Copy(p.dst, p.src)
 		}
 		for r := range s.edges {
 			if e := &s.edges[r]; r != me {

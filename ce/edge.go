@@ -59,8 +59,15 @@ func (e *edge) advance() (moved bool) {
 	return moved
 }
 
-// over reports whether nothing is left to do.
-func (e *edge) over() bool { return e.done && e.got }
+// over reports whether nothing is left to do, and then forgets the memory of the
+// caller.
+func (e *edge) over() bool {
+	if !e.done || !e.got {
+		return false
+	}
+	e.src, e.dst, e.target = nil, nil, nil
+	return true
+}
 
 // send copies what the receiver has room for.
 func (e *edge) send() bool {

@@ -36,7 +36,6 @@ func (s *Stream) Exchange(ctx context.Context, call symmem.Record, parts []Part,
 	s.sequence++
 	s.invite(parts, refuse)
 	lane.Publish()
-	s.team.RingAll()
 	if votes {
 		if tooShort, err := s.hearAll(ctx, lane, refuse); err != nil {
 			return lane.Leave(err)
@@ -77,8 +76,8 @@ func (s *Stream) invite(parts []Part, refuse *Refusal) {
 
 // hearAll reads every member's ready line and returns the first refusal.
 func (s *Stream) hearAll(ctx context.Context, lane *symmem.Lane, own *Refusal) (*symmem.TooShortError, error) {
-	s.all.expect(s.sequence)
-	if err := lane.Await(ctx, &s.all); err != nil {
+	s.all.Expect(s.sequence)
+	if err := lane.Await(ctx, s.all); err != nil {
 		return nil, err
 	}
 	for m := range s.edges {

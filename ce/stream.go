@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/symwin/symwin/symmem"
+	shmsync "github.com/symwin/symwin/sync"
 	"github.com/symwin/symwin/window"
 )
 
@@ -19,10 +20,10 @@ type Stream struct {
 	piece    int    // bytes of a staged piece
 	pieces   int    // pieces in the ring of one edge
 
-	edges []edge // by member; the own rank's is unused
-	all   readies
-	open  []int // members with something left to do in this operation
-	fatal error // a peer's number that cannot be
+	edges []edge         // by member; the own rank's is unused
+	all   *shmsync.Flags // every member's ready line has come
+	open  []int          // members with something left to do in this operation
+	fatal error          // a peer's number that cannot be
 
 	closed bool
 }
@@ -67,14 +68,14 @@ func OpenFor(ctx context.Context, team *symmem.Team, call symmem.Record, o Optio
 	s := &Stream{team: team, piece: piece, pieces: max(ring/piece, piecesAtLeast)}
 
 	flags := kinds * n * lineWords * 8
-	area, err := window.OpenArea(ctx, team, call, int64(flags)+int64(n)*int64(s.pieces)*int64(piece))
+	area, err := window.OpenArea(ctx, team, call, int64(flags)+int64(n-1)*int64(s.pieces)*int64(piece))
 	if err != nil {
 		return nil, err
 	}
 	s.area = area
 	me := team.Rank()
 	mine := wordsOf(area.Local()[:flags])
-	s.all.lines = make([][]uint64, n)
+	sequences := make([]*uint64, n)
 	s.edges = make([]edge, n)
 	for r := range s.edges {
 		theirs := wordsOf(area.Peer(r)[:flags])
@@ -83,13 +84,14 @@ func OpenFor(ctx context.Context, team *symmem.Team, call symmem.Record, o Optio
 			readyIn: mine.line(kindReady, n, r), readyOut: theirs.line(kindReady, n, me),
 			completeIn: &mine.line(kindComplete, n, r)[0], completeOut: &theirs.line(kindComplete, n, me)[0],
 			creditIn: &mine.line(kindCredit, n, r)[0], creditOut: &theirs.line(kindCredit, n, me)[0],
-			ringIn:  area.Local()[flags+r*s.pieces*piece:][:s.pieces*piece],
-			ringOut: area.Peer(r)[flags+me*s.pieces*piece:][:s.pieces*piece],
 		}
 		if r != me {
-			s.all.lines[r] = s.edges[r].readyIn
+			s.edges[r].ringIn = area.Local()[flags+ringOf(r, me)*s.pieces*piece:][:s.pieces*piece]
+			s.edges[r].ringOut = area.Peer(r)[flags+ringOf(me, r)*s.pieces*piece:][:s.pieces*piece]
+			sequences[r] = &s.edges[r].readyIn[lineWords-1]
 		}
 	}
+	s.all = shmsync.NewFlags(sequences, me+1)
 	return s, nil
 }
 

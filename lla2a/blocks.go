@@ -3,6 +3,7 @@ package lla2a
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 
 	"github.com/symwin/symwin/epoch"
 	"github.com/symwin/symwin/symmem"
@@ -59,6 +60,9 @@ func (b *Blocks) MaxBytes() int { return 8 * b.max }
 // size is at most MaxBytes, the same on all members. A call of size 0 still
 // waits for everybody. call is published as what this is.
 func (b *Blocks) AllToAll(ctx context.Context, call symmem.Record, dst, src []byte, size int) error {
+	if size < 0 || size > b.MaxBytes() {
+		return fmt.Errorf("%w: blocks of %d bytes, at most %d", symmem.ErrUsage, size, b.MaxBytes())
+	}
 	lane := b.team.Lane()
 	if err := lane.Enter(ctx, call); err != nil {
 		return err

@@ -57,6 +57,9 @@ func (t *Team) rendezvous(ctx context.Context) error {
 	t.exchanges++
 	line.StoreRelease64(&t.mine.posted, t.exchanges)
 	t.posted.Expect(t.exchanges)
+	// The call may do something long after this, reserve memory: nobody shall
+	// sleep until it comes to its end.
+	t.RingAll()
 	return t.lane.Await(ctx, t.posted)
 }
 

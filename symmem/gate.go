@@ -3,21 +3,24 @@ package symmem
 import (
 	"fmt"
 	"sync/atomic"
+
+	"github.com/symwin/symwin/internal/line"
 )
 
-// gate lets one operation at a time into a team, session or stream, and tells
-// Close whether one is inside.
-//
-// Its two locked instructions are not spent for that alone: the exchange in
-// leave is the full barrier that must stand between an operation's stores and
-// its look at the doorbells of those it wrote to.
-type gate struct{ busy atomic.Uint32 }
+// gate lets one operation at a time into a team, and tells World.Close whether
+// one is inside: Close says that the world is closed and then looks at the gates;
+// an operation goes through its gate, by a locked instruction, and then looks
+// whether the world is closed. One of them sees the other, so no operation
+// touches memory that Close has unmapped.
+type gate struct{ busy uint32 }
 
-func (g *gate) enter() bool { return g.busy.CompareAndSwap(0, 1) }
+func (g *gate) enter() bool { return atomic.CompareAndSwapUint32(&g.busy, 0, 1) }
 
-func (g *gate) leave() { g.busy.Store(0) }
+// leave is a release, and the very last an operation does: behind it the region
+// may be gone.
+func (g *gate) leave() { line.StoreRelease32(&g.busy, 0) }
 
-func (g *gate) idle() bool { return g.busy.Load() == 0 }
+func (g *gate) idle() bool { return atomic.LoadUint32(&g.busy) == 0 }
 
 func errBusy(what string) error {
 	return fmt.Errorf("%w: another goroutine is inside an operation of this %s; one operation at a time (Split with one color makes a second team)", ErrUsage, what)

@@ -3,6 +3,7 @@ package symmem
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -61,7 +62,6 @@ func (g *guard) run(claimed chan<- error) {
 	}
 	if g.pidfd {
 		err = nil
-		g.r.blocks[g.rank].who.watched = 1
 		if !atomic.CompareAndSwapUint32(word, 0, uint32(futex.Tid())|futex.Waiters) {
 			err = futex.ErrPlaceTaken
 		}
@@ -71,6 +71,7 @@ func (g *guard) run(claimed chan<- error) {
 		claimed <- errTaken
 		return
 	}
+	g.tell()
 	claimed <- nil
 
 	g.watch()
@@ -81,7 +82,20 @@ func (g *guard) run(claimed chan<- error) {
 	if robust != nil {
 		robust.Disarm()
 	}
-	runtime.UnlockOSThread()
+	// The thread ends with the goroutine that stays locked to it: it has given
+	// up a robust list that a C library may have had on it.
+}
+
+// tell fills in who holds the place.
+func (g *guard) tell() {
+	who := &g.r.blocks[g.rank].who
+	who.pid = uint32(os.Getpid())
+	who.started = startTime(os.Getpid())
+	who.cpus = usableCPUs()
+	if g.pidfd {
+		who.watched = 1
+	}
+	who.told.Store(1)
 }
 
 // watch follows the ring until the guard is told to stop or there is nobody left
@@ -148,7 +162,14 @@ func (g *guard) pollPid(s int, whole bool) {
 	seen := b.life.Load()
 	pid := int(b.who.pid)
 	fd, err := pidfdOpen(pid)
-	gone := err != nil || startTime(pid) != b.who.started
+	// Only what proves a death is one: that no descriptor is left to look with,
+	// or that /proc cannot be read, proves nothing.
+	started := startTime(pid)
+	gone := noSuchProcess(err) || (started != 0 && started != b.who.started)
+	if err != nil && !gone {
+		time.Sleep(20 * time.Millisecond)
+		return
+	}
 	if err == nil {
 		for !gone && !g.stop.Load() && b.life.Load() == seen {
 			gone = pidfdEnded(fd, 20*time.Millisecond)

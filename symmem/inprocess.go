@@ -20,7 +20,9 @@ import (
 // A rank whose f returns nil has left, as by Close. An error, a panic or
 // runtime.Goexit (t.FailNow) of one rank ends the world for the others, whose
 // waits return ErrRankFailed naming it. Run returns when all have ended: the
-// error of the rank that failed first, or nil. A panic is raised again.
+// error of the rank that failed first, or nil. A panic is raised again, as a text
+// with the rank and its stack. (A rank that defers Close itself has left, by
+// then, before Run sees its error: the others get ErrLeft.)
 func Run(ctx context.Context, n int, f func(context.Context, *World) error) error {
 	return RunWith(ctx, Options{Size: n}, f)
 }
@@ -51,7 +53,7 @@ func RunWith(ctx context.Context, o Options, f func(context.Context, *World) err
 		worlds[rank] = newWorld(o, r)
 		worlds[rank].place.Policy, worlds[rank].shared = shmsync.Policy{InProcess: true}, true
 	}
-	run := inProcess{first: -1}
+	var run inProcess
 	for _, w := range worlds {
 		run.wg.Add(1)
 		shmsync.Join()
@@ -68,7 +70,6 @@ func RunWith(ctx context.Context, o Options, f func(context.Context, *World) err
 type inProcess struct {
 	wg       sync.WaitGroup
 	mu       sync.Mutex
-	first    int
 	err      error
 	panicked atomic.Bool
 	value    any
@@ -104,7 +105,7 @@ func (p *inProcess) fail(w *World, err error, panicValue any) {
 	p.mu.Lock()
 	// A rank that only reports another's failure is not its cause.
 	if p.err == nil || (secondary(p.err) && !secondary(err)) {
-		p.first, p.err = w.rank, fmt.Errorf("rank %d: %w", w.rank, err)
+		p.err = fmt.Errorf("rank %d: %w", w.rank, err)
 	}
 	if panicValue != nil && !p.panicked.Load() {
 		p.value = panicValue

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
-	"os"
 	"time"
 
 	"github.com/symwin/symwin/internal/futex"
@@ -44,7 +43,7 @@ func joinWorld(ctx context.Context, o Options) (*World, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if o.Job == "" && o.Rank == 0 && o.Size <= 1 {
+	if o.Job == "" && o.Rank == 0 && (o.Size == 0 || o.Size == 1) {
 		o, err := o.withDefaults(defaultWindow)
 		if err != nil {
 			return nil, err
@@ -141,13 +140,9 @@ func fits(o *Options, g Geometry, r *region) error {
 // enter claims the rank's place in an attached region and waits for the others.
 func enter(ctx context.Context, o Options, r *region, start time.Time) (*World, error) {
 	w := newWorld(o, r)
-	who := &w.mine.who
 	if life := w.mine.lifeNow(); life != NotCome {
 		return nil, taken(o, w.mine, life)
 	}
-	who.pid = uint32(os.Getpid())
-	who.started = startTime(os.Getpid())
-	who.cpus = usableCPUs()
 	guard, err := startGuard(r, o.Rank, o.pidfd, func(failed []int) {
 		w.abort(AbortRankFailed, failed, r.diedText(failed))
 	})
@@ -204,11 +199,11 @@ func (w *World) awaitJoined(ctx context.Context, start time.Time) error {
 		seen := w.r.head.joined.Load()
 		var absent, dead []int
 		for i, b := range w.r.blocks {
-			switch b.lifeNow() {
-			case NotCome:
-				absent = append(absent, i)
-			case Dead:
+			switch life := b.lifeNow(); {
+			case life == Dead:
 				dead = append(dead, i)
+			case life == NotCome, life == Alive && b.who.told.Load() == 0:
+				absent = append(absent, i)
 			}
 		}
 		if len(absent) == 0 {
@@ -221,7 +216,9 @@ func (w *World) awaitJoined(ctx context.Context, start time.Time) error {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%w while waiting for %s of job %s to come", err, ranksText(absent), w.opts.Job)
+			err = fmt.Errorf("%w while waiting for %s of job %s to come", err, ranksText(absent), w.opts.Job)
+			w.abort(kindOf(err), nil, err.Error())
+			return err
 		}
 		if w.opts.JoinTimeout > 0 && time.Since(start) > w.opts.JoinTimeout {
 			err := fmt.Errorf("%w: %s of job %s did not come within %v (SYMWIN_JOIN_TIMEOUT)", ErrTimeout, ranksText(absent), w.opts.Job, w.opts.JoinTimeout)

@@ -89,18 +89,10 @@ func (l *Lane) Leave(err error) error {
 	if err != nil && l.open {
 		l.team.revoke(err)
 	}
-	silent := l.silent
-	l.open, l.silent = false, false
-	l.gate.leave() // full barrier
-	if !silent {
-		l.team.ringMembers()
+	if !l.silent {
+		l.team.RingAll()
 	}
-	return err
-}
-
-// Cancel ends a call that stored nothing others wait for: err is local.
-func (l *Lane) Cancel(err error) error {
-	l.open = false
+	l.open, l.silent = false, false
 	l.gate.leave()
 	return err
 }

@@ -94,14 +94,17 @@ type block struct {
 	teams [maxTeams]place
 }
 
-// identity is what a rank tells of itself before it claims its liveness word.
+// identity is what a rank tells of itself once it has claimed its liveness word,
+// so nobody else writes here; told, stored last, says that it is complete. Join
+// waits for it, so whoever has joined may read all of them.
 type identity struct {
 	pid     uint32
 	watched uint32     // 1: robust lists are refused here, watch the process by pidfd
 	started uint64     // start time of the process in clock ticks since boot: tells a reused pid
 	cpus    [16]uint64 // the CPUs it may use, one bit each
 	latest  uint32     // entry of the ring that was written last
-	_       [lineBytes*3 - 20 - 128]byte
+	told    atomic.Uint32
+	_       [lineBytes*3 - 24 - 128]byte
 }
 
 // waitRecord says whom the rank waits for, for ps. It is written when a wait
@@ -124,8 +127,9 @@ type place struct {
 	arrived uint64
 	posted  uint64
 	_       [lineBytes - 16]byte
-	// revoked is used in the block of the team's rank 0 only: 0, or world rank
-	// + 1 of the member that gave up. Changed once by compare-and-swap after
+	// revoked is used in the block of the team's rank 0 only: the generation of
+	// the number, and below it 0, or world rank + 1 of the member that gave up.
+	// Changed once by compare-and-swap after
 	// the author's account (kind, length, text) is written in its own place. It
 	// is the neighbour of the polled line because it is hardly ever written:
 	// processors fetch lines in pairs, and a busy neighbour would be dragged
@@ -147,5 +151,13 @@ type place struct {
 	// reaches only after all have arrived at k+1, that is, have read k.
 	post [2][postWords]uint64
 }
+
+// The word of revocations: an author below, a generation above.
+const (
+	revokedBits = 11
+	revokedMask = 1<<revokedBits - 1
+)
+
+func generationOf(revoked uint32) int { return int(revoked >> revokedBits) }
 
 const maxTeamText = 4*lineBytes - 12

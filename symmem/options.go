@@ -33,9 +33,8 @@ type Options struct {
 	// standard error. It may be called from any goroutine.
 	Report func(line string)
 
-	hosted bool   // a launcher made the region
-	source string // which variables it came from, for errors
-	pidfd  bool   // SYMWIN_LIVENESS=pidfd
+	hosted bool // a launcher made the region
+	pidfd  bool // SYMWIN_LIVENESS=pidfd
 	debug  bool
 }
 
@@ -116,11 +115,10 @@ func fromEnvironment() (Options, error) {
 			return Options{}, err
 		}
 		if found {
-			o.source = l.name
 			return o, nil
 		}
 	}
-	return Options{Rank: 0, Size: 1, source: "no launcher"}, nil
+	return Options{Rank: 0, Size: 1}, nil
 }
 
 // launcher knows one kind of launcher by the environment it leaves.

@@ -2,6 +2,7 @@ package symmem
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -48,6 +49,9 @@ func usableCPUs() (set [16]uint64) {
 
 // pidfdOpen is a descriptor of process pid that polls readable when it ends.
 func pidfdOpen(pid int) (int, error) { return unix.PidfdOpen(pid, 0) }
+
+// noSuchProcess reports whether err says that a process does not exist.
+func noSuchProcess(err error) bool { return errors.Is(err, unix.ESRCH) }
 
 // pidfdEnded waits up to limit and reports whether the process has ended.
 func pidfdEnded(fd int, limit time.Duration) bool {

@@ -26,12 +26,11 @@ const (
 	OpSend
 	OpRecv
 	OpWaitSignal
-	OpJoin
 	opCount
 )
 
 var opNames = [opCount]string{"none", "barrier", "split", "team-close", "alloc", "free", "open", "close",
-	"end-epoch", "alltoall", "alltoallv", "batch", "send", "recv", "wait-signal", "join"}
+	"end-epoch", "alltoall", "alltoallv", "batch", "send", "recv", "wait-signal"}
 
 func (o Op) String() string {
 	if o < opCount {
@@ -122,8 +121,13 @@ func (r *Record) encode(w *recordWords) {
 	w[3] = uint64(uint32(r.EltSize))<<32 | uint64(uint32(r.Root))
 	w[4] = r.Count
 	w[5] = r.Digest
+	w[6] = recordSum(w)
 	w[7] = w[0]
 }
+
+// recordSum tells a record from a mixture of two that two lanes wrote over each
+// other in one place of the ring.
+func recordSum(w *recordWords) uint64 { return w[0] ^ w[1] ^ w[2] ^ w[3] ^ w[4] ^ w[5] }
 
 // version tells the calls of a rank apart: those of one lane by their sequence,
 // and lanes by the low byte.
@@ -140,7 +144,7 @@ func (r *Record) ringPlace() int {
 func loadRecord(src *recordWords) (r Record, ok bool) {
 	for range 100 {
 		w, whole := line.LoadRecord((*[8]uint64)(src))
-		if whole {
+		if whole && w[6] == recordSum((*recordWords)(&w)) {
 			return Record{
 				Team:     int(w[1] >> 48),
 				Lane:     int(w[1] >> 24 & 0xff_ffff),

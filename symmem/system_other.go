@@ -17,6 +17,8 @@ func usableCPUs() (set [16]uint64) { return set }
 
 func pidfdOpen(int) (int, error) { return -1, errors.ErrUnsupported }
 
+func noSuchProcess(error) bool { return false }
+
 func pidfdEnded(int, time.Duration) bool { return false }
 
 func closeFd(int) {}

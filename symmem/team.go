@@ -34,6 +34,7 @@ type Team struct {
 	posted    *shmsync.Flags // the others' exchanges
 	lane      *Lane
 	revoked   *atomic.Uint32
+	intact    uint32 // what revoked holds while nobody has given up
 	closed    atomic.Bool
 	attached  atomic.Value
 }
@@ -157,7 +158,7 @@ func (t *Team) count(ctx context.Context) error {
 // ended is the look on entry of every operation: four loads that stay in the
 // cache. usable says what it was.
 func (t *Team) ended() bool {
-	return t.w.closed.Load() || t.w.r.head.abort.Load() != 0 || t.revoked.Load() != 0 || t.closed.Load()
+	return t.w.closed.Load() || t.w.r.head.abort.Load() != 0 || t.revoked.Load() != t.intact || t.closed.Load()
 }
 
 // usable reports why no operation may start on the team.
@@ -168,7 +169,7 @@ func (t *Team) usable() error {
 	if t.closed.Load() {
 		return fmt.Errorf("team %d is %w", t.number, ErrClosed)
 	}
-	if t.revoked.Load() != 0 {
+	if t.revoked.Load() != t.intact {
 		return t.revocation()
 	}
 	return nil
@@ -188,12 +189,22 @@ func (t *Team) inspect() error {
 	if err := t.w.inspect(); err != nil {
 		return err
 	}
-	if t.revoked.Load() != 0 {
+	if t.revoked.Load() != t.intact {
 		err := t.revocation()
 		t.ringAllMembers() // the author may have died before it rang everybody
 		return err
 	}
 	return nil
+}
+
+// Revoke ends the team for all members because this one gives up a collective
+// between two of its calls: err says why. Agreed errors (ErrNoSpace, ErrTooShort)
+// are no reason to. It returns err.
+func (t *Team) Revoke(err error) error {
+	if err != nil {
+		t.revoke(err)
+	}
+	return err
 }
 
 // revoke ends the team because this member gave up a collective: err says why.
@@ -202,10 +213,10 @@ func (t *Team) revoke(err error) {
 	if t.w.closed.Load() || t.w.r.head.abort.Load() != 0 {
 		return
 	}
-	if t.revoked.Load() == 0 {
+	if t.revoked.Load() == t.intact {
 		t.mine.kind = uint32(kindOf(err))
 		t.mine.length = uint32(copy(t.mine.text[:], err.Error()))
-		t.revoked.CompareAndSwap(0, uint32(t.w.rank)+1)
+		t.revoked.CompareAndSwap(t.intact, t.intact|uint32(t.w.rank+1))
 	}
 	t.ringAllMembers()
 }
@@ -219,7 +230,7 @@ func (t *Team) ringAllMembers() {
 
 // revocation is the team's abort as an error.
 func (t *Team) revocation() error {
-	author := int(t.revoked.Load()) - 1
+	author := int(t.revoked.Load()&revokedMask) - 1
 	at := slices.Index(t.members, author)
 	if at < 0 {
 		return regionError("team %d's abort word names rank %d, which is no member", t.number, author)

@@ -35,7 +35,6 @@ func (x *Watch) Wait(ctx context.Context, what Record, c shmsync.Condition) erro
 	}
 	what.Team = x.team.number
 	x.call = what
-	x.team.w.fence.Add(1)
 	return x.wait(ctx, c, nil)
 }
 
@@ -68,10 +67,8 @@ func (x *Watch) Inspect(waited time.Duration) error {
 		return err
 	}
 	x.scratch = x.cond.Missing(x.scratch[:0])
-	for _, m := range x.scratch {
-		if x.team.block(m).lifeNow() == Left {
-			return x.left()
-		}
+	if err := x.left(); err != nil {
+		return err
 	}
 	if x.lane != nil {
 		if err := x.lane.mismatch(waited >= mismatchPatience); err != nil {
@@ -106,14 +103,31 @@ func (x *Watch) tell() {
 	w.mine.waits[x.place].publish(&x.call, x.since, x.team.worldRanks(x.scratch))
 }
 
+// left is about members that are gone and will never come: first they are seen
+// to have left, and then still to be missing. The other way round, one that came
+// and left in between would be taken for one that left without coming.
 func (x *Watch) left() error {
-	var gone []int
+	gone := false
+	for _, m := range x.scratch {
+		gone = gone || x.team.block(m).lifeNow() == Left
+	}
+	if !gone {
+		return nil
+	}
+	e := &LeftError{Call: x.call}
+	lives := make([]Life, len(x.team.members))
+	for m := range lives {
+		lives[m] = x.team.block(m).lifeNow()
+	}
 	for _, m := range x.cond.Missing(nil) {
-		if x.team.block(m).lifeNow() == Left {
-			gone = append(gone, x.team.members[m])
+		if lives[m] == Left {
+			e.Ranks = append(e.Ranks, x.team.members[m])
 		}
 	}
-	return &LeftError{Call: x.call, Ranks: gone}
+	if len(e.Ranks) == 0 {
+		return nil
+	}
+	return e
 }
 
 // late is the TimeoutError of this wait.

@@ -85,14 +85,15 @@ func kindForAbort(err error) AbortKind {
 }
 
 func (w *World) abort(kind AbortKind, failed []int, text string) {
-	w.abortMu.Lock()
-	defer w.abortMu.Unlock()
-	if w.closed.Load() {
-		return
-	}
-	if w.r.abort(w.rank, kind, failed, text) {
+	if w.abortLocked(kind, failed, text) {
 		w.opts.log("aborted the world: %v, %s", kind, text)
 	}
+}
+
+func (w *World) abortLocked(kind AbortKind, failed []int, text string) bool {
+	w.abortMu.Lock()
+	defer w.abortMu.Unlock()
+	return !w.closed.Load() && w.r.abort(w.rank, kind, failed, text)
 }
 
 // Close leaves the world. It is local, may be called at any time and more than
@@ -100,8 +101,9 @@ func (w *World) abort(kind AbortKind, failed []int, text string) {
 // ErrClosed; ranks that wait for this one get ErrLeft. The region's memory goes
 // with the last rank. A rank that ends without Close has died for its peers.
 //
-// If slices of a window were handed out (window's Local and Peer), the windows
-// stay mapped to the end of the process.
+// If a window was allocated, or a session opened and not closed, or a call is
+// still running, the region stays mapped to the end of the process: an address
+// that somebody may hold must not fault. Its descriptors are closed either way.
 func (w *World) Close() error {
 	w.abortMu.Lock()
 	if w.closed.Swap(true) {
@@ -116,8 +118,8 @@ func (w *World) Close() error {
 	} else {
 		w.mine.life.Store(leftWord)
 	}
-	// Whoever waits for this rank looks at its word when rung, instead of when
-	// its park runs out.
+	// Whoever waits for this rank sleeps no longer than its first short park
+	// from now on.
 	w.r.ringAll()
 	w.r.closeFiles()
 	if w.quiet() && w.holds.Load() == 0 {
@@ -174,9 +176,6 @@ func (w *World) abortError() error {
 	return a.err(w.r.dead())
 }
 
-// Lost reports the ranks that have died, and is nil while there are none.
-func (w *World) Lost() []int { return w.r.dead() }
-
 // inspect is the world's part of looking behind the spin.
 func (w *World) inspect() error {
 	if err := w.usable(); err != nil {
@@ -202,9 +201,6 @@ func (w *World) Hold() { w.holds.Add(1) }
 
 // Unhold undoes one Hold.
 func (w *World) Unhold() { w.holds.Add(-1) }
-
-// SetHanded notes that a slice of the windows left the library.
-func (w *World) SetHanded() { w.Hold() }
 
 // Window is the memory of rank's window. Only package window computes addresses
 // in it.

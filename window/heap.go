@@ -102,7 +102,9 @@ func (h *heap) alloc(ctx context.Context, b *block) error {
 	blocks := append(slices.Clone(h.live.Load().blocks), b)
 	slices.SortFunc(blocks, func(x, y *block) int { return cmp.Compare(x.off, y.off) })
 	h.live.Store(&alive{h.own(), blocks})
-	h.w.Hold() // Put and Signal pass no lane, so Close must not unmap under them
+	// Put and Signal pass no lane, so Close must never unmap under them, nor
+	// under a wait that runs while its window is freed.
+	h.w.Hold()
 	return lane.Leave(nil)
 }
 
@@ -132,7 +134,6 @@ func (h *heap) free(ctx context.Context, b *block) error {
 	h.history = digest("free", int64(h.history), b.off, b.taken)
 	blocks := slices.DeleteFunc(slices.Clone(h.live.Load().blocks), func(x *block) bool { return x == b })
 	h.live.Store(&alive{h.own(), blocks})
-	h.w.Unhold()
 	return lane.Leave(nil)
 }
 

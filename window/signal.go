@@ -110,21 +110,27 @@ func (b *block) await(ctx context.Context, from, idx int, atLeast uint64) (uint6
 		return 0, unusable
 	}
 	x := b.heap.waiters.take(b.heap.w.Team())
-	x.come = come{word: word, from: from, atLeast: atLeast}
+	x.come = come{b: b, word: word, from: from, atLeast: atLeast}
 	what := symmem.Record{Op: symmem.OpWaitSignal, Count: atLeast, Root: from, Digest: uint64(idx)}
 	err = x.watch.Wait(ctx, what, &x.come)
+	x.come = come{}
 	b.heap.waiters.put(x)
+	if b.freed.Load() {
+		return 0, ErrFreed
+	}
 	return atomic.LoadUint64(word), err
 }
 
-// come is the condition that a signal has come.
+// come is the condition that a signal has come, or never will because its window
+// was freed.
 type come struct {
+	b       *block
 	word    *uint64
 	from    int
 	atLeast uint64
 }
 
-func (c *come) Look() bool { return atomic.LoadUint64(c.word) >= c.atLeast }
+func (c *come) Look() bool { return atomic.LoadUint64(c.word) >= c.atLeast || c.b.freed.Load() }
 
 func (c *come) Missing(into []int) []int {
 	if !c.Look() {

@@ -77,7 +77,7 @@ func (w *Window[T]) Peer(r int) []T {
 		return nil
 	}
 	if !b.handed.Load() && b.handed.CompareAndSwap(false, true) {
-		b.heap.w.SetHanded()
+		b.heap.w.Hold()
 	}
 	return typed[T](data, b.n)
 }
