@@ -17,6 +17,7 @@ import (
 type engines struct {
 	blocks *lla2a.Blocks
 	stream *ce.Stream
+	closed bool
 
 	// Memory of the steady state, and who may use it: the lane would refuse a
 	// second goroutine only after it had written here.
@@ -58,9 +59,15 @@ func openEngines(ctx context.Context, team *Team, call symmem.Record) (*engines,
 	return e, nil
 }
 
-// Close gives the engines' memory back: Team.Close calls it.
+// Close gives the engines' memory back: Team.Close calls it, again if it was
+// itself given up.
 func (e *engines) Close(ctx context.Context) error {
-	return errors.Join(e.stream.Close(ctx), e.blocks.Close(ctx))
+	if e.closed {
+		return nil
+	}
+	err := errors.Join(e.stream.Close(ctx), e.blocks.Close(ctx))
+	e.closed = err == nil
+	return err
 }
 
 // exchange carries e.parts, and then forgets the caller's memory.

@@ -1,0 +1,98 @@
+package symwin_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin"
+	"github.com/symwin/symwin/symmem"
+)
+
+// doneAfter is a context that is done once it was asked a number of times, so
+// that a call is cancelled between two of its parts.
+type doneAfter struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *doneAfter) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A call that is cancelled before it begins concerns its rank alone; one that is
+// cancelled between its parts has told the others already, so they are not left
+// waiting: their call fails as soon as its author's does.
+func TestCancelledBetweenParts(t *testing.T) {
+	for asked := range int64(4) {
+		errs := make([]error, 2)
+		o := symwin.Options{Size: 2, StallReport: -1}
+		require.NoError(t, runWith(o, func(ctx context.Context, w *symwin.World) error {
+			dst, src, n := make([]int64, 2), make([]int64, 2), make([]int, 2)
+			call := func(ctx context.Context) error {
+				return symwin.AllToAllv(ctx, w.Team(), dst, n, src, []int{1, 1})
+			}
+			if err := call(ctx); err != nil {
+				return err
+			}
+			if w.Rank() == 1 {
+				errs[1] = call(ctx)
+				return nil
+			}
+			time.Sleep(20 * time.Millisecond) // rank 1 has sent its part: no slow wait asks the context
+			c := &doneAfter{Context: ctx}
+			c.left.Store(asked)
+			errs[0] = call(c)
+			if asked == 0 {
+				require.NoError(t, w.Team().Usable())
+				return call(ctx) // local: the call did not count
+			}
+			return nil
+		}))
+		if asked > 0 && errs[0] != nil {
+			require.ErrorIs(t, errs[0], context.Canceled)
+			require.ErrorIs(t, errs[1], symwin.ErrAborted, "asked %d times", asked)
+		} else {
+			require.NoError(t, errs[1])
+		}
+	}
+}
+
+// Two goroutines in one team: at most one is inside, and what it gets is right.
+func TestTwoGoroutinesInOneTeam(t *testing.T) {
+	require.NoError(t, symwin.Run(context.Background(), 1, func(ctx context.Context, w *symwin.World) error {
+		done := make(chan error)
+		for g := range 2 {
+			go func() {
+				src, dst, n := make([]int, 100), make([]int, 100), make([]int, 1)
+				for i := range src {
+					src[i] = g + 1
+				}
+				for range 2000 {
+					clear(dst)
+					err := symwin.AllToAllv(ctx, w.Team(), dst, n, src, []int{100})
+					if err == nil && (dst[0] != g+1 || dst[99] != g+1) {
+						done <- errors.New("got the other goroutine's data")
+						return
+					}
+					if err != nil && !errors.Is(err, symwin.ErrUsage) {
+						done <- err
+						return
+					}
+				}
+				done <- nil
+			}()
+		}
+		return errors.Join(<-done, <-done)
+	}))
+}
+
+func runWith(o symwin.Options, f func(context.Context, *symwin.World) error) error {
+	return symmem.RunWith(context.Background(), o, f)
+}
