@@ -20,9 +20,10 @@ func TestMain(m *testing.M) {
 	ranktest.Main(m, map[string]ranktest.Scenario{
 		"mixture": joined(func(ctx context.Context, w *symmem.World) error {
 			return inWindow(ctx, w, func(win *window.Window[byte]) error {
-				return errors.Join(
-					mixture(ctx, w.Team(), win, 1, 40, ce.Options{}),
-					mixture(ctx, w.Team(), win, 2, 25, ce.Options{Staging: 1}))
+				if err := mixture(ctx, w.Team(), win, 1, 40, ce.Options{}); err != nil {
+					return err
+				}
+				return mixture(ctx, w.Team(), win, 2, 25, ce.Options{Staging: 1})
 			})
 		}),
 		"subteams": joined(subteams),
@@ -86,7 +87,10 @@ func subteams(ctx context.Context, w *symmem.World) error {
 		if err := w.Team().Barrier(ctx); err != nil {
 			return err
 		}
-		return errors.Join(mixture(ctx, w.Team(), win, 8, 10, ce.Options{Staging: 8 << 10}), sub.Close(ctx))
+		if err := mixture(ctx, w.Team(), win, 8, 10, ce.Options{Staging: 8 << 10}); err != nil {
+			return err
+		}
+		return sub.Close(ctx)
 	})
 }
 

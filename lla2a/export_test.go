@@ -57,3 +57,14 @@ func (s *Session[T]) BlockWords() []uint64 {
 
 // TestCall is what tests that open Blocks say they call.
 var TestCall = symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL16}
+
+// OldTags counts the halves of lines in the own block that are of the lap before,
+// for somebody who is in the first half of a lap.
+func (s *Session[T]) OldTags() (old int) {
+	for i := range s.mine[2:] {
+		if atomic.LoadUint64(&s.mine[2+i])>>63 != 0 {
+			old++
+		}
+	}
+	return old
+}

@@ -162,6 +162,9 @@ func program[T comparable](ctx context.Context, w *symmem.World, seed, start uin
 		if err := s.EndEpoch(ctx); err != nil {
 			return fail(err)
 		}
+		if old := s.OldTags(); old > 0 && s.Epoch()%lla2a.Lap < 100 {
+			return fail(fmt.Errorf("%d words of the lap before are left: the next lap would take them for its own", old))
+		}
 	}
 	return s.Close(ctx)
 }

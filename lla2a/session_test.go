@@ -18,7 +18,10 @@ import (
 func TestMain(m *testing.M) {
 	ranktest.Main(m, map[string]ranktest.Scenario{
 		"session": joined(func(ctx context.Context, w *symmem.World) error {
-			return errors.Join(program[uint64](ctx, w, 11, 0, 80), program[[100]byte](ctx, w, 12, lla2a.Lap-9, 24))
+			if err := program[uint64](ctx, w, 11, 0, 80); err != nil {
+				return err
+			}
+			return program[[100]byte](ctx, w, 12, lla2a.Lap-9, 24)
 		}),
 		"blocks": joined(func(ctx context.Context, w *symmem.World) error { return blocks(ctx, w, 13, lla2a.Lap-40, 80) }),
 		"ahead":  joined(func(ctx context.Context, w *symmem.World) error { return ahead(ctx, w, 60, nil) }),
@@ -73,10 +76,13 @@ func TestThroughTheWrap(t *testing.T) {
 		for before := range uint64(4) {
 			t.Run(fmt.Sprint(n, " ranks ", before), func(t *testing.T) {
 				run(t, n, func(ctx context.Context, w *symmem.World) error {
-					return errors.Join(
-						program[[12]byte](ctx, w, before, lla2a.Lap-1-before, 10),
-						program[uint8](ctx, w, before, 2*lla2a.Lap-1-7*before, 30),
-						blocks(ctx, w, before, lla2a.Lap-1-3*before, 20))
+					if err := program[[12]byte](ctx, w, before, lla2a.Lap-1-before, 10); err != nil {
+						return err
+					}
+					if err := program[uint8](ctx, w, before, 2*lla2a.Lap-1-7*before, 30); err != nil {
+						return err
+					}
+					return blocks(ctx, w, before, lla2a.Lap-1-3*before, 20)
 				})
 			})
 		}
