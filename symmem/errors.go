@@ -188,7 +188,11 @@ func (e *NoSpaceError) Error() string {
 	if e.Rank >= 0 {
 		who = fmt.Sprintf("rank %d: ", e.Rank)
 	}
-	return fmt.Sprintf("%snot enough space in %s: need %s, have %s", who, e.Where, sizeText(e.Need), sizeText(e.Have))
+	remedy := ""
+	if strings.HasPrefix(e.Where, "/") {
+		remedy = "; free some, or put the windows elsewhere: --backing memfd (SYMWIN_BACKING=memfd)"
+	}
+	return fmt.Sprintf("%snot enough space in %s: need %s, have %s%s", who, e.Where, sizeText(e.Need), sizeText(e.Have), remedy)
 }
 
 // Unwrap makes errors.Is(err, ErrNoSpace) true.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"strings"
+
+	"github.com/symwin/symwin/internal/shm"
 )
 
 // Backing says where a region's windows lie.
@@ -79,7 +81,7 @@ func (g Geometry) windowsBytes() int64 { return int64(g.Size) * g.Window }
 // The immutable page. Numbers are little-endian; the CRC-32C in the last four
 // bytes covers all the rest, so a flip anywhere in the page is found.
 const (
-	magic         = "SYMWIN\x00\x01"
+	magic         = shm.Magic
 	layoutVersion = 1
 	maxJob        = 200
 )

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,10 @@ var errTaken = errors.New("the place is taken")
 
 func (g *guard) run(claimed chan<- error) {
 	defer close(g.ended)
+	// A region that is gone under the guard ends the guard, not the program: the
+	// waits say what happened.
+	var gone error
+	defer g.r.catch(debug.SetPanicOnFault(true), &gone)
 	// Locked for good: the thread's end is what the kernel reports.
 	runtime.LockOSThread()
 	word := lifeWord(g.r.blocks[g.rank])

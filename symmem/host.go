@@ -2,6 +2,7 @@ package symmem
 
 import (
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -59,60 +60,72 @@ const hostedVar = env.KeyHosted
 // Abort ends the job for all ranks: their waits return ErrAborted with text, of
 // which 240 bytes cross. The first cause wins.
 func (h *Host) Abort(text string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.r.head != nil {
-		h.r.abort(-1, AbortProgram, nil, text)
-	}
+	_ = h.with(func() { h.r.abort(-1, AbortProgram, nil, text) })
 }
 
 // Lost ends the job because the launcher saw a rank end badly; how says in which
 // way ("killed by SIGKILL"). Survivors get ErrRankFailed. Where a rank has said
 // so before, its cause stands.
 func (h *Host) Lost(rank int, how string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.r.head != nil && rank >= 0 && rank < h.r.Size {
-		h.r.abort(-1, AbortRankFailed, []int{rank}, how)
+	if rank >= 0 && rank < h.r.Size {
+		_ = h.with(func() { h.r.abort(-1, AbortRankFailed, []int{rank}, how) })
 	}
 }
 
 // Life is what the liveness word of one rank says now. Unlike Observe it costs
 // one load, so a launcher may ask whenever a rank ends.
-func (h *Host) Life(rank int) Life {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.r.head == nil || rank < 0 || rank >= h.r.Size {
-		return NotCome
+func (h *Host) Life(rank int) (life Life) {
+	if rank >= 0 && rank < h.r.Size {
+		_ = h.with(func() { life = h.r.blocks[rank].lifeNow() })
 	}
-	return h.r.blocks[rank].lifeNow()
+	return life
 }
 
 // Observe reads what all ranks are doing.
+// If the region's memory is gone, the snapshot's Abort says so.
 func (h *Host) Observe() Snapshot {
+	s := Snapshot{Job: h.r.job, Geometry: h.r.Geometry, Ranks: make([]RankState, h.r.Size)}
+	for i := range s.Ranks {
+		s.Ranks[i].Rank = i
+	}
+	if err := h.with(func() { s = h.r.observe() }); err != nil {
+		s.Abort = &AbortInfo{Author: -1, Kind: AbortRegion, Text: err.Error()}
+	}
+	return s
+}
+
+// with runs f on the region, if the host has not been closed. An error says that
+// its memory is gone.
+func (h *Host) with(f func()) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.r.head == nil {
-		return Snapshot{Job: h.r.job, Geometry: h.r.Geometry}
+		return nil
 	}
-	return h.r.observe()
+	defer h.r.catch(debug.SetPanicOnFault(true), &err)
+	f()
+	return nil
 }
 
 // Settle takes the region's name away once every rank has come (or, forced, at
 // once: the job is given up), and reports whether it is gone. Ranks do the same
 // in Join; the launcher makes sure.
 func (h *Host) Settle(force bool) (bool, error) {
+	if !force {
+		all := true
+		err := h.with(func() {
+			for _, b := range h.r.blocks {
+				all = all && b.lifeNow() != NotCome
+			}
+		})
+		if err != nil || !all {
+			return false, err
+		}
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.settled || h.r.head == nil {
 		return true, nil
-	}
-	if !force {
-		for _, b := range h.r.blocks {
-			if b.lifeNow() == NotCome {
-				return false, nil
-			}
-		}
 	}
 	if err := h.r.file.Unlink(); err != nil {
 		return false, fmt.Errorf("removing %s: %w", h.r.file.Name(), err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
+	"runtime/debug"
 	"time"
 
 	"github.com/symwin/symwin/internal/futex"
@@ -70,6 +71,12 @@ func joinWorld(ctx context.Context, o Options) (*World, error) {
 		return nil, err
 	}
 	w, err := enter(ctx, o, r, start)
+	if errors.Is(err, ErrRegion) {
+		// The guard may be on it still, so it stays mapped; its name goes.
+		_ = r.file.Unlink()
+		r.closeFiles()
+		return nil, err
+	}
 	if err != nil {
 		r.close()
 		return nil, err
@@ -138,8 +145,9 @@ func fits(o *Options, g Geometry, r *region) error {
 }
 
 // enter claims the rank's place in an attached region and waits for the others.
-func enter(ctx context.Context, o Options, r *region, start time.Time) (*World, error) {
-	w := newWorld(o, r)
+func enter(ctx context.Context, o Options, r *region, start time.Time) (w *World, err error) {
+	defer r.catch(debug.SetPanicOnFault(true), &err)
+	w = newWorld(o, r)
 	if life := w.mine.lifeNow(); life != NotCome {
 		return nil, taken(o, w.mine, life)
 	}

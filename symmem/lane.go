@@ -86,6 +86,11 @@ func (l *Lane) Await(ctx context.Context, c shmsync.Condition) error {
 // nil and the call was published, it revokes the team, since the others wait for
 // stores that will not come. It returns err.
 func (l *Lane) Leave(err error) error {
+	if l.team.w.gone.Load() {
+		l.open, l.silent = false, false
+		l.gate.leave()
+		return err
+	}
 	if err != nil && l.open {
 		l.team.revoke(err)
 	}

@@ -3,6 +3,7 @@ package symmem
 import (
 	"cmp"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -59,7 +60,7 @@ type WaitState struct {
 // Observe reads the region behind descriptor fd of process pid, without being a
 // rank and without writing to it. Both come from shm.FindOpen. Errors: ErrRegion,
 // or why the descriptor cannot be opened.
-func Observe(pid, fd int) (Snapshot, error) {
+func Observe(pid, fd int) (s Snapshot, err error) {
 	f, err := shm.AttachPid(pid, fd)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("descriptor %d of process %d: %w", fd, pid, err)
@@ -70,6 +71,7 @@ func Observe(pid, fd int) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	defer r.close()
+	defer r.catch(debug.SetPanicOnFault(true), &err)
 	return r.observe(), nil
 }
 

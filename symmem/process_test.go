@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -280,6 +281,36 @@ func TestEverythingKilledWhileJoiningLeavesNothingForLong(t *testing.T) {
 	names, err := symmem.Sweep()
 	require.NoError(t, err)
 	require.Contains(t, names, j.Name)
+}
+
+func TestRegionTruncatedWhileJoining(t *testing.T) {
+	dir := t.TempDir()
+	j := ranktest.New(t)
+	a := j.Add(0, 2, "join-only", "SYMWIN_SHM_DIR="+dir)
+	path := filepath.Join(dir, fmt.Sprintf("symwin-%d-%s", os.Getuid(), j.Name))
+	require.Eventually(t, func() bool { _, err := os.Stat(path); return err == nil }, 20*time.Second, time.Millisecond)
+	time.Sleep(50 * time.Millisecond)
+	require.NoError(t, os.Truncate(path, 0))
+	require.Equal(t, 1, a.Wait(), a.Output())
+	require.Contains(t, a.Output(), "its file was truncated")
+	require.NoFileExists(t, path)
+}
+
+func TestRegionTruncatedUnderAWait(t *testing.T) {
+	j := ranktest.Start(t, 2, "rank0-late")
+	j.Ranks[0].Await(t, "joined")
+	j.Ranks[1].Await(t, "joined")
+	time.Sleep(50 * time.Millisecond) // past the spin
+	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", j.Ranks[1].Pid()))
+	require.NoError(t, err)
+	for _, fd := range fds {
+		p := fmt.Sprintf("/proc/%d/fd/%s", j.Ranks[1].Pid(), fd.Name())
+		if to, _ := os.Readlink(p); strings.Contains(to, j.Name) {
+			require.NoError(t, os.Truncate(p, 0))
+		}
+	}
+	require.Zero(t, j.Ranks[1].Wait(), j.Ranks[1].Output())
+	require.Contains(t, j.Ranks[1].Output(), "its file was truncated")
 }
 
 func TestHalfSetVariables(t *testing.T) {

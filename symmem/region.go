@@ -85,7 +85,12 @@ func createRegion(job string, g Geometry) (*region, error) {
 		if mem != nil {
 			_ = mem.Close()
 		}
-		return nil, noSpace(err, -1)
+		var full *shm.NoSpaceError
+		if errors.As(err, &full) {
+			need := blocksOff + int64(g.Size)*blockBytes
+			return nil, &NoSpaceError{Rank: -1, Need: need, Have: min(full.Have, need), Where: full.Where + " for the job's control blocks"}
+		}
+		return nil, err
 	}
 	r := &region{birth: b, file: f, winFile: mem}
 	if err := r.mapControl(); err != nil {

@@ -201,7 +201,7 @@ func (t *Team) inspect() error {
 // between two of its calls: err says why. Agreed errors (ErrNoSpace, ErrTooShort)
 // are no reason to. It returns err.
 func (t *Team) Revoke(err error) error {
-	if err != nil {
+	if err != nil && !t.w.gone.Load() {
 		t.revoke(err)
 	}
 	return err

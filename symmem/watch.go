@@ -3,6 +3,7 @@ package symmem
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -39,9 +40,10 @@ func (x *Watch) Wait(ctx context.Context, what Record, c shmsync.Condition) erro
 }
 
 // wait is behind the first look.
-func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) error {
+func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) (err error) {
+	defer x.team.w.catch(debug.SetPanicOnFault(true), &err)
 	x.cond, x.lane, x.reported, x.place = c, lane, false, -1
-	err := x.team.w.place.Wait(ctx, c, x)
+	err = x.team.w.place.Wait(ctx, c, x)
 	if x.place >= 0 {
 		x.team.w.mine.waits[x.place].clear()
 		x.team.w.waits.free(x.place)

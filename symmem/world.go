@@ -3,6 +3,7 @@ package symmem
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -27,6 +28,7 @@ type World struct {
 
 	abortMu sync.Mutex
 	closed  atomic.Bool
+	gone    atomic.Bool  // closed because the region's memory is gone
 	holds   atomic.Int64 // reasons to leave the windows mapped at Close
 	waits   waitPlaceSet
 	fence   atomic.Uint32 // target of the locked instruction before doorbells are looked at
@@ -104,10 +106,14 @@ func (w *World) abortLocked(kind AbortKind, failed []int, text string) bool {
 // If a window was allocated, or a session opened and not closed, or a call is
 // still running, the region stays mapped to the end of the process: an address
 // that somebody may hold must not fault. Its descriptors are closed either way.
-func (w *World) Close() error {
+func (w *World) Close() (err error) {
+	defer w.catch(debug.SetPanicOnFault(true), &err)
 	w.abortMu.Lock()
 	if w.closed.Swap(true) {
 		w.abortMu.Unlock()
+		if w.gone.Load() {
+			w.r.closeFiles()
+		}
 		return nil
 	}
 	w.abortMu.Unlock()
@@ -158,6 +164,9 @@ func (w *World) forget(g *gate) {
 
 // usable reports why no operation may start, or nil: one load in the good case.
 func (w *World) usable() error {
+	if w.gone.Load() {
+		return regionError("the memory of job %s is gone", w.r.job)
+	}
 	if w.closed.Load() {
 		return fmt.Errorf("this world is %w", ErrClosed)
 	}

@@ -13,7 +13,7 @@ import (
 func Example() {
 	name := shm.Name(fmt.Sprintf("example-%d", os.Getpid()))
 	first, err := shm.Create(name, 1<<20, func(w io.WriterAt) error {
-		_, err := w.WriteAt([]byte("header"), 0)
+		_, err := w.WriteAt([]byte(shm.Magic+"header"), 0)
 		return err
 	})
 	if err != nil {
@@ -39,6 +39,6 @@ func Example() {
 	a, _ := first.Map(0, first.Size())
 	b, _ := second.Map(0, second.Size())
 	copy(a[4096:], "from the first to the second")
-	fmt.Printf("%s: %s\n", b[:6], b[4096:][:28])
+	fmt.Printf("%s: %s\n", b[len(shm.Magic):][:6], b[4096:][:28])
 	// Output: header: from the first to the second
 }

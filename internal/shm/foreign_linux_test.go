@@ -189,3 +189,18 @@ func TestClosed(t *testing.T) {
 	_, err := f.Map(0, 4096)
 	require.ErrorIs(t, err, os.ErrClosed)
 }
+
+// A file of this user under a region's name that does not begin as one is
+// somebody's: neither a sweep nor a birth removes it.
+func TestFilesThatAreNoRegionsStay(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("SYMWIN_SHM_DIR", dir)
+	path := filepath.Join(dir, Name("mine"))
+	require.NoError(t, os.WriteFile(path, []byte("keep this, it is no region"), 0o600))
+	removed, err := Sweep()
+	require.NoError(t, err)
+	require.Empty(t, removed)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "keep this, it is no region", string(text))
+}

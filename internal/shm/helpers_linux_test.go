@@ -177,20 +177,23 @@ func openLinks(t *testing.T, pid any) (links []string) {
 	return links
 }
 
-// writeHeader puts an author at the beginning and, so that a half-made region
+// writeHeader puts an author behind the magic and, so that a half-made region
 // can be told, the complement 64 KiB further.
 func writeHeader(author uint64) func(io.WriterAt) error {
 	return func(w io.WriterAt) error {
-		_, err := w.WriteAt(binary.LittleEndian.AppendUint64(nil, author), 0)
+		_, err := w.WriteAt([]byte(Magic), 0)
+		_, err1 := w.WriteAt(binary.LittleEndian.AppendUint64(nil, author), authorWord)
 		_, err2 := w.WriteAt(binary.LittleEndian.AppendUint64(nil, ^author), 64<<10)
-		return errors.Join(err, err2)
+		return errors.Join(err, err1, err2)
 	}
 }
+
+const authorWord = 24
 
 // author reads what writeHeader wrote; 0 for a region that is not whole.
 func author(f *File) uint64 {
 	var a, b [8]byte
-	_, err := f.file.ReadAt(a[:], 0)
+	_, err := f.file.ReadAt(a[:], authorWord)
 	_, err2 := f.file.ReadAt(b[:], 64<<10)
 	x := binary.LittleEndian.Uint64(a[:])
 	if errors.Join(err, err2) != nil || ^x != binary.LittleEndian.Uint64(b[:]) {

@@ -45,3 +45,6 @@ func locate(name string) (path string, err error) {
 	}
 	return filepath.Join(dir, name), nil
 }
+
+// Magic is how every region begins; without it a file is not swept.
+const Magic = "SYMWIN\x00\x01"

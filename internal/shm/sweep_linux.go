@@ -14,7 +14,8 @@ import (
 // Sweep removes from Dir the regions of this user that nobody holds: what jobs
 // left whose processes all died while they were joining. It returns the removed
 // names, also beside an error. What somebody holds, what is no regular file of
-// this user with mode 0600, and what has another prefix is left alone. May be
+// this user with mode 0600, does not begin as a region, and what has another
+// prefix is left alone. May be
 // called concurrently, by any process, at any time.
 func Sweep() (removed []string, err error) {
 	dir := Dir()
@@ -37,6 +38,14 @@ func Sweep() (removed []string, err error) {
 		}
 	}
 	return removed, errors.Join(failed...)
+}
+
+// regionLike reports whether the file begins as a region: with Magic, or with
+// nothing yet, or not at all any more.
+func (f *File) regionLike() bool {
+	var head [len(Magic)]byte
+	n, _ := f.file.ReadAt(head[:], 0)
+	return n == 0 || string(head[:n]) == Magic || head == [len(Magic)]byte{}
 }
 
 // outcome is what sweep found under a name.
@@ -63,6 +72,9 @@ func sweep(path string) (outcome, error) {
 		return alive, err
 	}
 	defer f.Close()
+	if !f.regionLike() {
+		return alive, &ForeignError{Path: path, What: "it does not begin as a region does"}
+	}
 	phase("found")
 	mine, err := tryLock(fd, exclusive, heldByte)
 	if err != nil {

@@ -1,0 +1,43 @@
+package symmem
+
+import "runtime/debug"
+
+// A same-user process can truncate the region's file under everybody; the next
+// access to what is gone is then a fault, which would end the program with its
+// stacks. Where it costs nothing on the fast path (joining, the slow part of a
+// wait, closing, looking from outside) the fault becomes ErrRegion instead:
+//
+//	defer r.catch(debug.SetPanicOnFault(true), &err)
+
+// catch ends the protection that the caller has switched on, before says what it
+// was, and turns a fault inside the region into *err. It is to be deferred itself.
+func (r *region) catch(before bool, err *error) {
+	debug.SetPanicOnFault(before)
+	if v := recover(); v != nil {
+		*err = r.fault(v)
+	}
+}
+
+// catch is the region's, and closes the world: nothing touches its memory again,
+// not even to say goodbye.
+func (w *World) catch(before bool, err *error) {
+	debug.SetPanicOnFault(before)
+	if v := recover(); v != nil {
+		*err = w.r.fault(v)
+		w.gone.Store(true)
+		w.closed.Store(true)
+	}
+}
+
+// fault is a recovered panic as an error, if it was a fault inside the region;
+// any other panic goes on.
+func (r *region) fault(v any) error {
+	fault, ok := v.(interface {
+		error
+		Addr() uintptr
+	})
+	if !ok || !r.holds(fault.Addr()) {
+		panic(v)
+	}
+	return regionError("the memory of job %s is gone: its file was truncated", r.job)
+}
