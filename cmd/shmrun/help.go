@@ -30,7 +30,8 @@ const rest = `
 Sizes are bytes or 64K, 16M, 1G (powers of 1024). Bare numbers in TIME are seconds.
 
 Input goes to rank 0. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP
-and SIGCONT are forwarded to all ranks and what they started; a second ^C kills.
+and SIGCONT are forwarded to all ranks and what they started; a second ^C, and a
+second SIGTERM, kills them all, whatever other signals came between.
 When one rank ends badly, the others get a second to notice, then SIGTERM, then
 SIGKILL, and one line tells which rank ended how and what the others were doing.
 

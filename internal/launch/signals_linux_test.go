@@ -76,14 +76,32 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-func TestSecondInterrupt(t *testing.T) {
-	c := startLauncher(t, "3", "stubborn")
-	c.expect(t, 3)
-	require.NoError(t, c.Process.Signal(syscall.SIGINT))
-	require.Equal(t, []string{"interrupted", "interrupted", "interrupted"}, c.expect(t, 3))
-	require.NoError(t, c.Process.Signal(syscall.SIGINT))
-	require.Equal(t, 130, c.end(t))
-	nothingLeft(t)
+// The second of a kind kills, whatever came between; two at one blow are one.
+func TestSecondSignal(t *testing.T) {
+	for _, c := range []struct {
+		first, between, second syscall.Signal
+		code                   int
+	}{
+		{syscall.SIGINT, 0, syscall.SIGINT, 130},
+		{syscall.SIGINT, syscall.SIGTERM, syscall.SIGINT, 130},
+		{syscall.SIGTERM, syscall.SIGINT, syscall.SIGTERM, 143},
+	} {
+		l := startLauncher(t, "3", "stubborn")
+		l.expect(t, 3)
+		for _, sig := range []syscall.Signal{c.first, c.between} {
+			if sig != 0 {
+				require.NoError(t, l.Process.Signal(sig))
+				require.NoError(t, l.Process.Signal(sig)) // as timeout(1) does
+			}
+			if sig == syscall.SIGINT {
+				l.expect(t, 3)
+			}
+		}
+		time.Sleep(2 * oneBlow)
+		require.NoError(t, l.Process.Signal(c.second))
+		require.Equal(t, c.code, l.end(t), "%v %v %v", c.first, c.between, c.second)
+		nothingLeft(t)
+	}
 }
 
 // state is a process's letter in /proc: R, S, T …

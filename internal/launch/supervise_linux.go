@@ -38,18 +38,23 @@ type supervisor struct {
 	told bool // the region knows of a rank that exited before joining
 
 	// The first thing that went wrong decides the exit code.
-	scene     *scene         // a rank ended badly
-	ruling    string         // or the launcher decided itself: time-out, second ^C, cancelled
-	rulingEnd int            // with this exit code
-	before    string         // what the ranks were doing then
-	forwarded syscall.Signal // the last signal passed on that is meant to end things
+	scene     *scene // a rank ended badly
+	ruling    string // or the launcher decided itself: time-out, second signal, cancelled
+	rulingEnd int    // with this exit code
+	before    string // what the ranks were doing then
+
+	// Signals passed on that are meant to end things: how often each came, and
+	// when last.
+	forwarded map[syscall.Signal]int
+	latest    map[syscall.Signal]time.Time
 }
 
 // supervise forwards signals, ends the job when a rank ends badly, when its time
-// is over, when ctx is done or at a second ^C, and returns when all ranks have
+// is over, when ctx is done or at a second SIGINT or SIGTERM, and returns when all ranks have
 // ended. startErr is why not all were started.
 func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-chan os.Signal, startErr error) Result {
-	s := &supervisor{job: j, ends: make([]end, j.N), over: make([]bool, j.N), left: len(j.ranks)}
+	s := &supervisor{job: j, ends: make([]end, j.N), over: make([]bool, j.N), left: len(j.ranks),
+		forwarded: map[syscall.Signal]int{}, latest: map[syscall.Signal]time.Time{}}
 	s.clock.set(j.Timeout)
 	if startErr != nil {
 		s.kill(syscall.SIGKILL)
@@ -184,20 +189,46 @@ func (s *supervisor) signalled(sig syscall.Signal) {
 		if s.input != nil {
 			s.input.continued()
 		}
-	case syscall.SIGINT:
-		if s.forwarded == syscall.SIGINT {
-			s.rule(exitSignal+int(sig), "killed at the second SIGINT")
+	case syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
+		n, told := s.count(sig)
+		if told {
+			return
+		}
+		if n > 1 && (sig == syscall.SIGINT || sig == syscall.SIGTERM) {
+			s.rule(exitSignal+int(sig), "killed at the second "+signalName(sig))
 			s.descend(rung{0, syscall.SIGKILL})
 			return
 		}
-		s.forwarded = sig
-		s.kill(sig)
-	case syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT:
-		s.forwarded = sig
 		s.kill(sig)
 	default:
 		s.kill(sig)
 	}
+}
+
+// oneBlow is within what time two signals of a kind are one: timeout(1) sends
+// its signal to the launcher and then to the group that the launcher is in.
+const oneBlow = 100 * time.Millisecond
+
+// count notes a signal and returns how often its kind has come, whatever came
+// between, and whether this one is told already.
+func (s *supervisor) count(sig syscall.Signal) (n int, told bool) {
+	now := time.Now()
+	told = s.forwarded[sig] > 0 && now.Sub(s.latest[sig]) < oneBlow
+	if !told {
+		s.forwarded[sig]++
+		s.latest[sig] = now
+	}
+	return s.forwarded[sig], told
+}
+
+// explained is the forwarded signal by which a rank ended, or 0.
+func (s *supervisor) explained(e end) syscall.Signal {
+	for sig := range s.forwarded {
+		if e.by(sig) {
+			return sig
+		}
+	}
+	return 0
 }
 
 // kill signals the process groups of all ranks, of the dead too: what they
@@ -225,8 +256,8 @@ func (s *supervisor) result(startErr error) Result {
 	if s.scene == nil {
 		return Result{Verdict: unclosed(after), Rank: -1}
 	}
-	if s.ends[s.scene.first].by(s.forwarded) {
-		return Result{ExitCode: exitSignal + int(s.forwarded), Verdict: "ended by " + signalName(s.forwarded), Rank: s.scene.first}
+	if sig := s.explained(s.ends[s.scene.first]); sig != 0 {
+		return Result{ExitCode: exitSignal + int(sig), Verdict: "ended by " + signalName(sig), Rank: s.scene.first}
 	}
 	s.scene.ends, s.scene.abort = s.ends, after.Abort
 	rank, code, how := s.scene.blame()
