@@ -163,6 +163,16 @@ func TestTimeout(t *testing.T) {
 		require.Contains(t, r.Verdict, "timed out after 300ms (--timeout)")
 		require.Contains(t, errs, "goroutine ")
 	})
+	t.Run("all ranks show theirs, also those that wait for the first", func(t *testing.T) {
+		o, argv := self(Options{N: 4, Timeout: 300 * time.Millisecond}, "member", "0:pause")
+		_, _, errs := play(t, o, argv...)
+		require.Equal(t, 4, strings.Count(errs, "SIGQUIT: quit"), errs)
+	})
+	t.Run("one rank after another", func(t *testing.T) {
+		_, out, _ := play(t, Options{N: 3, Timeout: 300 * time.Millisecond},
+			sh("trap 'for i in 1 2 3 4; do echo $SYMWIN_RANK; sleep 0.01; done; exit' QUIT; while :; do sleep 0.01; done")...)
+		require.Equal(t, "000011112222", strings.ReplaceAll(out, "\n", ""))
+	})
 	t.Run("nothing is ignored for ever", func(t *testing.T) {
 		o, argv := self(Options{N: 2, Timeout: 300 * time.Millisecond}, "stubborn")
 		r, _, _ := play(t, o, argv...)

@@ -19,11 +19,22 @@ const (
 	graceTERM = 2 * time.Second
 )
 
-// rung is one step of the way down: after so long, this signal.
+// A rank that is asked by SIGQUIT where it hangs gets so long to write its stacks
+// before the next one is asked, and all together so long.
+const (
+	graceQUIT    = 200 * time.Millisecond
+	graceQUITAll = 5 * time.Second
+)
+
+// rung is one step of the way down: after so long, this signal to this rank and
+// what it started.
 type rung struct {
 	after  time.Duration
 	signal syscall.Signal
+	rank   int // or everybody
 }
+
+const everybody = -1
 
 // supervisor watches one job between the start of its ranks and the end of the
 // last. One goroutine does everything.
@@ -31,6 +42,7 @@ type supervisor struct {
 	*job
 	clock  stopwatch
 	ladder []rung // what is still to be done to end the job; nil: it is not being ended
+	asked  int    // the rank of the last rung
 
 	ends []end
 	over []bool // which ranks have ended
@@ -75,7 +87,7 @@ func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-cha
 		case <-done:
 			done = nil
 			s.rule(exitSignal+int(syscall.SIGTERM), fmt.Sprintf("cancelled (%v)", context.Cause(ctx)))
-			s.descend(rung{0, syscall.SIGTERM}, rung{graceTERM, syscall.SIGKILL})
+			s.descend(rung{0, syscall.SIGTERM, everybody}, rung{graceTERM, syscall.SIGKILL, everybody})
 		}
 	}
 	s.clock.set(0)
@@ -107,6 +119,10 @@ func (s *supervisor) rankEnded(e ended) {
 	if s.Verbose {
 		s.say("rank %d %v", e.rank, e.end)
 	}
+	if len(s.ladder) > 0 && s.asked == e.rank && s.ladder[0].rank != everybody {
+		s.ladder[0].after = 0 // it has said what it had to say
+		s.step()
+	}
 	switch {
 	case s.scene != nil || s.ruling != "":
 		// Why the job ends is settled.
@@ -117,7 +133,7 @@ func (s *supervisor) rankEnded(e ended) {
 		if s.scene.joined() {
 			wait = grace
 		}
-		s.descend(rung{wait, syscall.SIGTERM}, rung{graceTERM, syscall.SIGKILL})
+		s.descend(rung{wait, syscall.SIGTERM, everybody}, rung{graceTERM, syscall.SIGKILL, everybody})
 	case !s.told && s.host.Life(e.rank) == symmem.NotCome:
 		// Without this rank no Join can succeed, so whoever waits there, or
 		// will, is told now. A program that is none of symwin's does not ask.
@@ -140,7 +156,12 @@ func (s *supervisor) step() {
 			// be told to leave. Whoever outlives SIGTERM must.
 			s.host.Abort(s.ruling)
 		}
-		s.kill(s.ladder[0].signal)
+		s.asked = s.ladder[0].rank
+		if s.asked == everybody {
+			s.kill(s.ladder[0].signal)
+		} else {
+			s.signal(s.asked, s.ladder[0].signal)
+		}
 		s.ladder = s.ladder[1:]
 	}
 	if len(s.ladder) > 0 {
@@ -172,7 +193,22 @@ func (s *supervisor) timeUp() {
 		return
 	}
 	s.rule(exitTimeout, fmt.Sprintf("timed out after %v (--timeout)", s.Timeout))
-	s.descend(rung{0, syscall.SIGQUIT}, rung{grace, syscall.SIGTERM}, rung{graceTERM, syscall.SIGKILL})
+	s.interrogate()
+}
+
+// interrogate ends the job, but asks each rank first where it hangs: one after
+// the other, or their stacks would be one heap. Until its turn a rank is stopped:
+// it would hear that the one before has ended, and leave without an answer.
+func (s *supervisor) interrogate() {
+	s.kill(syscall.SIGSTOP)
+	var ladder []rung
+	for rank, over := range s.over {
+		if !over {
+			ladder = append(ladder, rung{min(graceQUIT, graceQUITAll/time.Duration(s.left)), syscall.SIGQUIT, rank})
+		}
+	}
+	ladder[0].after = 0
+	s.descend(append(ladder, rung{grace, syscall.SIGTERM, everybody}, rung{graceTERM, syscall.SIGKILL, everybody})...)
 }
 
 func (s *supervisor) signalled(sig syscall.Signal) {
@@ -196,7 +232,7 @@ func (s *supervisor) signalled(sig syscall.Signal) {
 		}
 		if n > 1 && (sig == syscall.SIGINT || sig == syscall.SIGTERM) {
 			s.rule(exitSignal+int(sig), "killed at the second "+signalName(sig))
-			s.descend(rung{0, syscall.SIGKILL})
+			s.descend(rung{0, syscall.SIGKILL, everybody})
 			return
 		}
 		s.kill(sig)
@@ -231,12 +267,20 @@ func (s *supervisor) explained(e end) syscall.Signal {
 	return 0
 }
 
-// kill signals the process groups of all ranks, of the dead too: what they
-// started may live, and a zombie keeps the number of its group from being given
-// away.
+// kill signals all ranks, and the dead too: what they started may live, and a
+// zombie keeps the number of its group from being given away.
 func (s *supervisor) kill(sig syscall.Signal) {
-	for _, p := range s.ranks {
-		_ = syscall.Kill(-p.pid, sig)
+	for rank := range s.ranks {
+		s.signal(rank, sig)
+	}
+}
+
+// signal signals a rank's process group. What is to end it must also reach what
+// is stopped.
+func (s *supervisor) signal(rank int, sig syscall.Signal) {
+	_ = syscall.Kill(-s.ranks[rank].pid, sig)
+	if s.ladder != nil && (sig == syscall.SIGQUIT || sig == syscall.SIGTERM) {
+		_ = syscall.Kill(-s.ranks[rank].pid, syscall.SIGCONT)
 	}
 }
 
