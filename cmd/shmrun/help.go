@@ -34,6 +34,8 @@ and SIGCONT are forwarded to all ranks and what they started; a second ^C, and a
 second SIGTERM, kills them all, whatever other signals came between.
 When one rank ends badly, the others get a second to notice, then SIGTERM, then
 SIGKILL, and one line tells which rank ended how and what the others were doing.
+However a job ends, what its ranks have started and left running is killed; only
+what has left its rank's process group (setsid) lives on.
 
 Exit code: 0 if all ranks exit with 0, else that of the first cause: the rank's
 own, 128+N for signal N, 124 for a time-out; 2 for wrong usage, 126 and 127 for a

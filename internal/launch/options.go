@@ -3,7 +3,8 @@
 // its command line; bench and tests use it too.
 //
 // Invariant: when [Run] returns, and also when the process that runs it is
-// killed, no rank lives and the region's name is gone. Three things keep it:
+// killed, no rank lives, nothing that a rank had started lives, and the region's
+// name is gone. Three things keep it:
 // Run itself; the kernel, which kills a rank when the thread that started it
 // ends; and the guardian, a process that outlives the launcher just long enough
 // to kill what the ranks had started and to take the name away. Only what has

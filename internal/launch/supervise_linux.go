@@ -91,10 +91,8 @@ func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-cha
 		}
 	}
 	s.clock.set(0)
-	if s.ladder != nil {
-		// The ranks are gone; what they left in their groups goes too.
-		s.kill(syscall.SIGKILL)
-	}
+	// The ranks are gone; what they left in their groups goes too.
+	s.kill(syscall.SIGKILL)
 	result := s.result(startErr)
 	j.clear()
 	if result.Verdict != "" {
