@@ -16,95 +16,96 @@ import (
 	"github.com/symwin/symwin/symmem"
 )
 
-func TestMain(m *testing.M) {
-	ranktest.Main(m, map[string]ranktest.Scenario{
-		"barriers": func(ctx context.Context) error {
-			return joined(ctx, func(w *symmem.World) error {
-				for range 2000 {
-					if err := w.Team().Barrier(ctx); err != nil {
-						return err
+func TestMain(m *testing.M) { ranktest.Main(m, scenarios) }
+
+// scenarios run in processes of their own.
+var scenarios = map[string]ranktest.Scenario{
+	"barriers": func(ctx context.Context) error {
+		return joined(ctx, func(w *symmem.World) error {
+			for range 2000 {
+				if err := w.Team().Barrier(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	},
+	"split": func(ctx context.Context) error {
+		return joined(ctx, func(w *symmem.World) error { return splitScenario(ctx, w) })
+	},
+	// Barriers for ever; says which error ended them.
+	"until-error": func(ctx context.Context) error {
+		return joined(ctx, func(w *symmem.World) error {
+			fmt.Println("joined")
+			for {
+				if err := w.Team().Barrier(ctx); err != nil {
+					fmt.Println("ended:", err)
+					var dead *symmem.RankFailedError
+					if errors.As(err, &dead) {
+						fmt.Println("failed ranks:", dead.Ranks)
 					}
-				}
-				return nil
-			})
-		},
-		"split": func(ctx context.Context) error {
-			return joined(ctx, func(w *symmem.World) error { return splitScenario(ctx, w) })
-		},
-		// Barriers for ever; says which error ended them.
-		"until-error": func(ctx context.Context) error {
-			return joined(ctx, func(w *symmem.World) error {
-				fmt.Println("joined")
-				for {
-					if err := w.Team().Barrier(ctx); err != nil {
-						fmt.Println("ended:", err)
-						var dead *symmem.RankFailedError
-						if errors.As(err, &dead) {
-							fmt.Println("failed ranks:", dead.Ranks)
-						}
-						if again := w.Team().Barrier(ctx); again == nil || !errors.Is(again, errors.Unwrap(err)) {
-							return fmt.Errorf("the next call said %v", again)
-						}
-						return nil
+					if again := w.Team().Barrier(ctx); again == nil || !errors.Is(again, errors.Unwrap(err)) {
+						return fmt.Errorf("the next call said %v", again)
 					}
-				}
-			})
-		},
-		// Rank 0 never comes to the barrier.
-		"rank0-late": func(ctx context.Context) error {
-			return joined(ctx, func(w *symmem.World) error {
-				fmt.Println("joined")
-				if w.Rank() == 0 {
-					select {}
-				}
-				err := w.Team().Barrier(ctx)
-				fmt.Println("ended:", err)
-				return nil
-			})
-		},
-		"rank0-leaves": func(ctx context.Context) error {
-			return joined(ctx, func(w *symmem.World) error {
-				if w.Rank() == 0 {
 					return nil
 				}
-				err := w.Team().Barrier(ctx)
-				if !errors.Is(err, symmem.ErrLeft) {
-					return fmt.Errorf("got %v", err)
-				}
-				return nil
-			})
-		},
-		// The last barrier succeeds although rank 0 ends without Close after it.
-		"barrier-then-exit": func(ctx context.Context) error {
-			w, err := symmem.Join(ctx)
-			if err != nil {
-				return err
 			}
-			if err := w.Team().Barrier(ctx); err != nil {
-				return err
-			}
+		})
+	},
+	// Rank 0 never comes to the barrier.
+	"rank0-late": func(ctx context.Context) error {
+		return joined(ctx, func(w *symmem.World) error {
+			fmt.Println("joined")
 			if w.Rank() == 0 {
-				os.Exit(0)
+				select {}
 			}
-			return w.Close()
-		},
-		"abort": func(ctx context.Context) error {
-			return joined(ctx, func(w *symmem.World) error {
-				if w.Rank() == 1 {
-					w.Abort(errors.New("the cat is on the keyboard"))
-				}
-				err := w.Team().Barrier(ctx)
-				var a *symmem.AbortedError
-				if !errors.As(err, &a) || a.Rank != 1 || !strings.Contains(a.Reason, "the cat is on the keyboard") {
-					return fmt.Errorf("got %v", err)
-				}
+			err := w.Team().Barrier(ctx)
+			fmt.Println("ended:", err)
+			return nil
+		})
+	},
+	"rank0-leaves": func(ctx context.Context) error {
+		return joined(ctx, func(w *symmem.World) error {
+			if w.Rank() == 0 {
 				return nil
-			})
-		},
-		"join-only": func(ctx context.Context) error {
-			return joined(ctx, func(w *symmem.World) error { return nil })
-		},
-	})
+			}
+			err := w.Team().Barrier(ctx)
+			if !errors.Is(err, symmem.ErrLeft) {
+				return fmt.Errorf("got %v", err)
+			}
+			return nil
+		})
+	},
+	// The last barrier succeeds although rank 0 ends without Close after it.
+	"barrier-then-exit": func(ctx context.Context) error {
+		w, err := symmem.Join(ctx)
+		if err != nil {
+			return err
+		}
+		if err := w.Team().Barrier(ctx); err != nil {
+			return err
+		}
+		if w.Rank() == 0 {
+			os.Exit(0)
+		}
+		return w.Close()
+	},
+	"abort": func(ctx context.Context) error {
+		return joined(ctx, func(w *symmem.World) error {
+			if w.Rank() == 1 {
+				w.Abort(errors.New("the cat is on the keyboard"))
+			}
+			err := w.Team().Barrier(ctx)
+			var a *symmem.AbortedError
+			if !errors.As(err, &a) || a.Rank != 1 || !strings.Contains(a.Reason, "the cat is on the keyboard") {
+				return fmt.Errorf("got %v", err)
+			}
+			return nil
+		})
+	},
+	"join-only": func(ctx context.Context) error {
+		return joined(ctx, func(w *symmem.World) error { return nil })
+	},
 }
 
 func joined(ctx context.Context, f func(*symmem.World) error) error {
