@@ -8,7 +8,10 @@ import (
 )
 
 // A failure says why a file or directory was not counted, or not all of it.
-type failure struct{ Path, Reason string }
+type failure struct {
+	Path, Reason string
+	Dir          bool
+}
 
 // reason is an error without the path it names.
 func reason(err error) string {

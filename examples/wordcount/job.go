@@ -173,7 +173,7 @@ func (j *job) countShare(ctx context.Context, share Share) error {
 		if err := j.reader.count(ctx, p); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
-			j.failures = append(j.failures, failure{p.Path, reason(err)})
+			j.failures = append(j.failures, failure{Path: p.Path, Reason: reason(err)})
 		}
 	}
 	return nil

@@ -122,7 +122,7 @@ func run(ctx context.Context, w *symwin.World, args []string, stdout, stderr io.
 	if *asJSON {
 		err = json.NewEncoder(stdout).Encode(res)
 	} else {
-		err = report(stdout, res, j.tree, dir, w.Size(), check)
+		err = report(stdout, res, j, dir, check)
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "wordcount: %v\n", err)

@@ -40,6 +40,10 @@ func TestAFileThatCannotBeOpened(t *testing.T) {
 			}
 			require.Equal(t, want, codes)
 			checkAnswer(t, map[string]uint64{"one": 1, "two": 2}, stdout)
+
+			stdout, _, _ = inProcess(t, n, "--verify", dir)
+			require.Contains(t, stdout, "3 words, 2 different, in 2 files under "+dir+" (0.0 MB); 1 file not read\n")
+			require.Contains(t, stdout, " 0 MB/s, ", "the speed is that of what was read")
 		}
 	}
 }
@@ -111,8 +115,9 @@ func TestProcesses(t *testing.T) {
 	})
 	t.Run("unreadable", func(t *testing.T) {
 		dir := openToAll(t)
-		plant(t, dir, map[string]string{"a": "one two", "secret": "three", "closed/b": "four"})
-		secret, closed := filepath.Join(dir, "secret"), filepath.Join(dir, "closed")
+		plant(t, dir, map[string]string{"a": "one two", "secret": "three", "hidden": "three", "closed/b": "four"})
+		closed, hidden, secret := filepath.Join(dir, "closed"), filepath.Join(dir, "hidden"), filepath.Join(dir, "secret")
+		require.NoError(t, os.Chmod(hidden, 0))
 		require.NoError(t, os.Chmod(secret, 0))
 		require.NoError(t, os.Chmod(closed, 0))
 		t.Cleanup(func() { require.NoError(t, os.Chmod(closed, 0o755)) })
@@ -123,8 +128,10 @@ func TestProcesses(t *testing.T) {
 		for _, flags := range [][]string{nil, {"--skip-errors"}} {
 			stdout, stderr, code := execute(t, nobody, append([]string{shmrun, "-n", "2", wordcount, "--json", dir}, flags...)...)
 			require.Equal(t, 1-len(flags), code)
-			require.Contains(t, stderr, "wordcount: "+closed+": permission denied\nwordcount: "+secret+": permission denied\n")
+			require.Contains(t, stderr, "wordcount: "+closed+": permission denied\nwordcount: "+hidden+": permission denied\nwordcount: "+secret+": permission denied\n")
 			checkAnswer(t, map[string]uint64{"one": 1, "two": 1}, stdout)
 		}
+		stdout, _, _ := execute(t, nobody, shmrun, "-n", "2", wordcount, dir)
+		require.Contains(t, stdout, "\n2 words, 2 different, in 1 file under "+dir+" (0.0 MB); 2 files and 1 directory not read\n")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 )
 
 // A check is what verify has found.
@@ -56,9 +57,10 @@ func (j *job) verify(ctx context.Context) (*check, error) {
 	return c, nil
 }
 
-// recount adds the words of a file. What cannot be read has been named already.
+// recount adds the words of a file. What cannot be read has been named already,
+// and is not waited for here either.
 func recount(f found, m map[string]uint64) {
-	in, err := os.Open(f.path)
+	in, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return
 	}

@@ -41,7 +41,7 @@ func (t *tree) list(upto int64, p *progress) {
 		dir := t.ahead[len(t.ahead)-1]
 		t.ahead = t.ahead[:len(t.ahead)-1]
 		if err := t.add(dir); err != nil {
-			t.fail(dir, err)
+			t.failDir(dir, err)
 		}
 		p.say(func() string { return fmt.Sprintf("listing: %d files", len(t.files)) })
 	}
@@ -58,7 +58,7 @@ func (t *tree) add(dir string) error {
 		return err
 	}
 	if err != nil {
-		t.fail(dir, err)
+		t.failDir(dir, err)
 	}
 	prefix := strings.TrimSuffix(dir, "/") + "/"
 	for _, e := range entries {
@@ -71,7 +71,7 @@ func (t *tree) add(dir string) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist): // gone since: it was never here
 			case err != nil:
-				t.fail(path, err)
+				t.failed = append(t.failed, failure{Path: path, Reason: reason(err)})
 			default:
 				t.files = append(t.files, found{path, size})
 				t.bytes += size
@@ -81,6 +81,21 @@ func (t *tree) add(dir string) error {
 	return nil
 }
 
-func (t *tree) fail(path string, err error) {
-	t.failed = append(t.failed, failure{path, reason(err)})
+func (t *tree) failDir(dir string, err error) {
+	t.failed = append(t.failed, failure{Path: dir, Reason: reason(err), Dir: true})
+}
+
+// read is how many files, and how many bytes in them, were read to the end.
+func (t *tree) read(failures []failure) (files int, bytes int64) {
+	failed := map[string]bool{}
+	for _, f := range failures {
+		failed[f.Path] = true
+	}
+	for _, f := range t.files {
+		if !failed[f.path] {
+			files++
+			bytes += f.size
+		}
+	}
+	return files, bytes
 }

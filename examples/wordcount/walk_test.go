@@ -77,6 +77,6 @@ func TestWhatCannotBeListed(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(filepath.Join(dir, "below")))
 	tree.list(math.MaxInt64, nil)
-	require.Equal(t, []failure{{filepath.Join(dir, "below"), "no such file or directory"}}, tree.failed)
+	require.Equal(t, []failure{{filepath.Join(dir, "below"), "no such file or directory", true}}, tree.failed)
 	require.Len(t, tree.files, 1)
 }
