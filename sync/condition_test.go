@@ -13,7 +13,8 @@ import (
 // counters only grow.
 func TestFlagsAgreeWithAPlainLoop(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Uint64Range(0, 3), 0, 9).Draw(t, "values")
+		// Mostly one laggard or two, which each look has to find.
+		values := rapid.SliceOfN(rapid.SampledFrom([]uint64{0, 2, 4, 4, 4, 4, 4}), 0, 6).Draw(t, "values")
 		words := make([]*uint64, len(values))
 		for i := range words {
 			if rapid.IntRange(0, 4).Draw(t, "nil") > 0 {

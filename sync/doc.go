@@ -7,7 +7,7 @@
 // has three phases:
 //
 //  1. Spin, by time and not by count, and only where every rank has a CPU of
-//     its own.
+//     its own. Every ten microseconds the machine and the program get a turn.
 //  2. Yield: two bursts of sixteen sched_yield. On a full machine this is the
 //     cheapest way to hand the CPU to the rank one waits for.
 //  3. Park on the rank's Doorbell, a futex that senders ring only when somebody
@@ -20,6 +20,6 @@
 // ranks.
 //
 // The loops are Go, so that the scheduler can preempt them; between bursts of
-// raw system calls stands a preemption point (see preemptionPoint), without
-// which garbage collection would wait as long as the wait lasts.
+// raw system calls stands a preemption point (see giveWay), without which
+// garbage collection would wait as long as the wait lasts.
 package shmsync

@@ -182,6 +182,31 @@ func TestRingWakes(t *testing.T) {
 	})
 }
 
+// A sender may store and ring right behind any look of the waiter: whether it
+// finds somebody asleep or not, the waiter does not sleep through it.
+func TestNoRingIsLost(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, p *Place) {
+		p.Policy.Spin = min(p.Policy.Spin, time.Microsecond)
+		parkTimes = [...]time.Duration{time.Hour, time.Hour, time.Hour}
+		for at, parked := 1, false; !parked; at++ {
+			n, stored := 0, false
+			p.Bell.parked.Store(0)
+			err := receive(t, await(p, context.Background(), looks(func() bool {
+				if n++; stored {
+					return true
+				}
+				if parked = asleep(p.Bell)(); n < at && !parked {
+					return false
+				}
+				stored = true
+				p.Bell.Ring()
+				return false
+			}), nobody))
+			require.NoError(t, err, "stored behind look %d", at)
+		}
+	})
+}
+
 // A sender that does not look at the doorbell, or whose ring is lost with it,
 // costs a bounded park and nothing else.
 func TestLostRingIsRepaired(t *testing.T) {
@@ -385,21 +410,8 @@ func TestPausesLetOtherGoroutinesRun(t *testing.T) {
 				Join()
 				defer Leave()
 			}
-			var turns atomic.Int64
-			stop := make(chan struct{})
-			defer close(stop)
-			go func() {
-				for {
-					select {
-					case <-stop:
-						return
-					default:
-						turns.Add(1)
-						runtime.Gosched()
-					}
-				}
-			}()
-			runtime.Gosched()
+			turns, stop := takeTurns()
+			defer stop()
 			p := &Place{Bell: new(Doorbell), Policy: c.policy}
 			pauses, began := int64(0), turns.Load()
 			err := p.Wait(context.Background(), looks(func() bool {
@@ -415,6 +427,54 @@ func TestPausesLetOtherGoroutinesRun(t *testing.T) {
 			require.Greater(t, turns.Load()-began, pauses/2, "in %d pauses", pauses)
 		})
 	}
+}
+
+// Where the waiter has the only P, the program's other goroutines get their
+// turns in every phase, long before the runtime would preempt anybody (10 ms).
+func TestOnlyPIsShared(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		policy Policy
+		looks  int
+	}{
+		{"spin", Policy{Spin: time.Hour}, 300_000}, // some 3 ms
+		{"yield", Policy{}, bursts*(burstLen+1) + 2},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			clean(t)
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			turns, stop := takeTurns()
+			defer stop()
+			p := &Place{Bell: new(Doorbell), Policy: c.policy}
+			left, began := c.looks, turns.Load()
+			err := p.Wait(context.Background(), looks(func() bool {
+				left--
+				return left == 0 || turns.Load() > began
+			}), nobody)
+			require.NoError(t, err)
+			require.Greater(t, turns.Load(), began)
+		})
+	}
+}
+
+// takeTurns runs a goroutine that counts how often it gets the P, and gives it
+// away again.
+func takeTurns() (turns *atomic.Int64, stop func()) {
+	turns = new(atomic.Int64)
+	over := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				turns.Add(1)
+				runtime.Gosched()
+			}
+		}
+	}()
+	runtime.Gosched()
+	return turns, func() { close(over) }
 }
 
 // A wait of less than a park allocates nothing, whatever phase it ends in.
