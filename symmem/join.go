@@ -101,6 +101,12 @@ func attach(ctx context.Context, o *Options, g Geometry) (*region, error) {
 				return nil, err
 			}
 			if err := r.mapWindows(); err != nil {
+				if r.memfdPid != 0 && startTime(int(r.memfdPid)) == 0 {
+					// With its creator the windows' memory went before it could be
+					// handed on: nobody can join here any more.
+					_ = r.file.Unlink()
+					err = fmt.Errorf("%w: process %d, which created job %s and had its windows' memory, died while joining; start the job again", ErrRankFailed, r.memfdPid, r.job)
+				}
 				r.close()
 				return nil, err
 			}

@@ -9,7 +9,12 @@ import (
 type doorbellLine = shmsync.Doorbell
 
 const (
-	blockBytes = (int64(unsafe.Sizeof(block{})) + pageBytes - 1) &^ (pageBytes - 1)
+	// Three pairs of lines beside a whole number of pages, so that the same
+	// word of two ranks differs in its lowest twelve bits: a processor takes a
+	// load for dependent on an earlier store with the same ones, and a barrier
+	// that stores the own word and loads the peer's would wait for the store's
+	// line before it even asks for the other (medians of 7 runs: 154 ns, not 165).
+	blockBytes = (int64(unsafe.Sizeof(block{}))+pageBytes-1)&^(pageBytes-1) + 6*lineBytes
 
 	blocksOff = 2 * pageBytes
 )

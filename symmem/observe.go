@@ -38,6 +38,16 @@ type Snapshot struct {
 	Linked bool        `json:"linked"`          // the name still stands: the job is being joined
 	Abort  *AbortInfo  `json:"abort,omitempty"` // why the job ended, once it did
 	Ranks  []RankState `json:"ranks"`
+
+	// Revocations are the teams that a member gave up; each is older than
+	// Abort, after which no team is given up any more.
+	Revocations []Revocation `json:"revocations,omitempty"`
+}
+
+// Revocation is why a team ended for its members.
+type Revocation struct {
+	Team int `json:"team"` // its number
+	AbortInfo
 }
 
 // RankState is one rank's control block.
@@ -86,7 +96,35 @@ func (r *region) observe() Snapshot {
 	for i, b := range r.blocks {
 		s.Ranks = append(s.Ranks, b.observe(i, r.Size))
 	}
+	s.Revocations = r.revocations(s.Ranks)
 	return s
+}
+
+// revocations looks at the teams on which any rank has made a call: to look at
+// all would take memory for every place that nobody has used.
+func (r *region) revocations(ranks []RankState) (out []Revocation) {
+	var used [maxTeams]bool
+	for _, st := range ranks {
+		for _, rec := range st.Records {
+			used[rec.Team%maxTeams] = true
+		}
+	}
+	for team := range used {
+		if !used[team] {
+			continue
+		}
+		for _, b := range r.blocks { // one of them is the team's rank 0
+			// The acquire makes the author's account readable.
+			author := int(b.teams[team].revoked.Load()&revokedMask) - 1
+			if author < 0 || author >= r.Size {
+				continue
+			}
+			p := &r.blocks[author].teams[team]
+			out = append(out, Revocation{team, AbortInfo{Author: author, Kind: AbortKind(p.kind),
+				Text: string(p.text[:min(p.length, maxTeamText)])}})
+		}
+	}
+	return out
 }
 
 func (b *block) observe(rank, size int) RankState {
