@@ -95,7 +95,7 @@ func TestFirstCause(t *testing.T) {
 		_, others, _ := strings.Cut(r.Verdict, "; ")
 		told := 0
 		for phrase := range strings.SplitSeq(others, "; ") {
-			parts := regexp.MustCompile(`^ranks? ([0-9,-]+) (waited in|last called) barrier #1 on team 0`).FindStringSubmatch(phrase)
+			parts := regexp.MustCompile(`^ranks? ([0-9,-]+) waited in barrier #1 on team 0 for ranks? [0-9,-]*2`).FindStringSubmatch(phrase)
 			require.NotNil(t, parts, phrase)
 			ranks, err := topo.ParseList(parts[1])
 			require.NoError(t, err)
@@ -103,6 +103,40 @@ func TestFirstCause(t *testing.T) {
 		}
 		require.Equal(t, 3, told, r.Verdict)
 	}
+}
+
+// A rank that leaves by itself is the cause, not one that ended because of it,
+// nor is what different calls have led to the cause of anything.
+func TestFirstCauseAmongVictims(t *testing.T) {
+	for range 5 {
+		o, argv := self(Options{N: 3}, "member", "1:exit5")
+		r, _, errs := play(t, o, argv...)
+		require.Equal(t, 5, r.ExitCode, errs)
+		require.Equal(t, 1, r.Rank)
+		require.Contains(t, r.Verdict, "rank 1 exited with code 5; ")
+		require.Regexp(t, "rank.* waited in barrier #1 on team 0 for rank", r.Verdict)
+
+		o, argv = self(Options{N: 3}, "member", "1:split")
+		r, _, errs = play(t, o, argv...)
+		require.Equal(t, 1, r.ExitCode, errs)
+		require.Regexp(t, `^rank \d gave up \(mismatch: .*split #1`, r.Verdict)
+	}
+}
+
+// A stall is a time-out of the job, whatever its ranks make of it.
+func TestStall(t *testing.T) {
+	o, argv := self(Options{N: 3, Stall: 300 * time.Millisecond}, "member", "1:pause")
+	r, _, errs := play(t, o, argv...)
+	require.Equal(t, 124, r.ExitCode, errs)
+	require.Regexp(t, `^rank [02] gave up \(timeout: barrier #1 .* for rank 1`, r.Verdict)
+}
+
+// Of ranks that have left in order nothing is told.
+func TestOthersLeftInOrder(t *testing.T) {
+	o, argv := self(Options{N: 3}, "member", "0:late2")
+	r, _, errs := play(t, o, argv...)
+	require.Equal(t, 2, r.ExitCode, errs)
+	require.Equal(t, "rank 0 exited with code 2", r.Verdict)
 }
 
 // Killed at any moment of joining, the rank is the one that is named, and the

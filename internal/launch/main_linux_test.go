@@ -199,6 +199,17 @@ func member(args []string) int {
 	case "abort":
 		w.Abort(errors.New("the soup is cold"))
 		return 5
+	case "split":
+		waitForBarrier(w)
+		_, err = w.Team().Split(ctx, 0, 0)
+	case "exit5":
+		waitForBarrier(w)
+		return 5
+	case "late2":
+		_ = w.Team().Barrier(ctx)
+		time.Sleep(200 * time.Millisecond)
+		w.Close()
+		return 2
 	case "barrier":
 		defer w.Close()
 		err = w.Team().Barrier(ctx)

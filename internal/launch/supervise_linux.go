@@ -44,10 +44,11 @@ type supervisor struct {
 	ladder []rung // what is still to be done to end the job; nil: it is not being ended
 	asked  int    // the rank of the last rung
 
-	ends []end
-	over []bool // which ranks have ended
-	left int
-	told bool // the region knows of a rank that exited before joining
+	ends  []end
+	over  []bool // which ranks have ended
+	order []int  // and in which order that was seen
+	left  int
+	told  bool // the region knows of a rank that exited before joining
 
 	// The first thing that went wrong decides the exit code.
 	scene     *scene // a rank ended badly
@@ -114,6 +115,7 @@ func (j *job) clear() {
 func (s *supervisor) rankEnded(e ended) {
 	s.left--
 	s.ends[e.rank], s.over[e.rank] = e.end, true
+	s.order = append(s.order, e.rank)
 	if s.Verbose {
 		s.say("rank %d %v", e.rank, e.end)
 	}
@@ -301,9 +303,9 @@ func (s *supervisor) result(startErr error) Result {
 	if sig := s.explained(s.ends[s.scene.first]); sig != 0 {
 		return Result{ExitCode: exitSignal + int(sig), Verdict: "ended by " + signalName(sig), Rank: s.scene.first}
 	}
-	s.scene.ends, s.scene.abort = s.ends, after.Abort
+	s.scene.ends, s.scene.order, s.scene.abort = s.ends, s.order, after.Abort
 	rank, code, how := s.scene.blame()
-	if s.scene.joined() {
+	if s.scene.joined() && !s.scene.orderly(rank) {
 		how = join(how, doing(s.scene.before, s.scene.early, rank))
 	}
 	return Result{ExitCode: code, Verdict: how, Rank: rank}

@@ -16,6 +16,7 @@ import (
 type scene struct {
 	first  int               // the rank that was seen to end badly first
 	ends   []end             // of all ranks, by the time everything was over
+	order  []int             // the ranks in the order in which their ends were seen
 	before symmem.Snapshot   // taken when the first bad end was seen
 	early  []bool            // which ranks had ended by then
 	abort  *symmem.AbortInfo // the region's first cause, which may be older than what was seen
@@ -29,42 +30,98 @@ func (s *scene) joined() bool {
 
 // blame finds the first cause. The launcher reaps ranks in any order: those that
 // merely heard of a death are often gone before the dead rank itself, which the
-// kernel still clears up. So the abort record decides where there is one.
+// kernel still clears up. So what the region holds decides: a team that was given
+// up before the first end, or else the abort record.
 func (s *scene) blame() (rank, code int, how string) {
-	code = s.ends[s.first].exitCode()
-	tell := func(rank int) string { return fmt.Sprintf("rank %d %v", rank, s.ends[rank]) }
+	if r := s.revocation(); r != nil {
+		if d := s.deserter(r.Author); d >= 0 {
+			return s.ended(d)
+		}
+		return s.gaveUp(r.AbortInfo)
+	}
 	rank = s.first
 	switch a := s.abort; {
 	case a == nil || !s.joined():
 	case a.Kind == symmem.AbortRankFailed && len(a.Ranks) > 0:
-		rank = a.Ranks[0]
-		for _, r := range a.Ranks {
-			if s.ends[r].bad() {
-				rank = r
-				break
-			}
-		}
+		rank = s.firstOf(a.Ranks)
 		// It died for its peers, but told its parent that all was well.
 		if !s.ends[rank].bad() {
-			how = " but never closed its world"
+			why := " but never closed its world"
 			if s.before.Ranks[rank].Life == symmem.NotCome {
-				how = " before joining"
+				why = " before joining"
 			}
-			return rank, code, tell(rank) + how
+			_, _, how = s.ended(rank)
+			return rank, s.ends[s.first].exitCode(), how + why
 		}
 	case a.Author >= 0:
-		if s.ends[a.Author].bad() {
-			code = s.ends[a.Author].exitCode()
-		}
-		if a.Kind == symmem.AbortTimeout {
-			code = exitTimeout
-		}
-		return a.Author, code, fmt.Sprintf("rank %d gave up (%v: %s) and %v", a.Author, a.Kind, a.Text, s.ends[a.Author])
+		return s.gaveUp(*a)
 	}
-	if r := s.deserter(rank); r >= 0 {
-		rank = r
+	if d := s.deserter(rank); d >= 0 {
+		rank = d
 	}
-	return rank, s.ends[rank].exitCode(), tell(rank)
+	return s.ended(rank)
+}
+
+// ended blames a rank for how it ended.
+func (s *scene) ended(rank int) (int, int, string) {
+	return rank, s.ends[rank].exitCode(), fmt.Sprintf("rank %d %v", rank, s.ends[rank])
+}
+
+// gaveUp blames the author of an abort for what it told its peers.
+func (s *scene) gaveUp(a symmem.AbortInfo) (int, int, string) {
+	code := s.ends[s.first].exitCode()
+	if s.ends[a.Author].bad() {
+		code = s.ends[a.Author].exitCode()
+	}
+	if a.Kind == symmem.AbortTimeout {
+		code = exitTimeout
+	}
+	return a.Author, code, fmt.Sprintf("rank %d gave up (%v: %s) and %v", a.Author, a.Kind, a.Text, s.ends[a.Author])
+}
+
+// revocation is the team that was given up before the first end and explains it,
+// or nil. A death by a signal explains itself: the team may have been given up
+// and been got over long before.
+func (s *scene) revocation() *symmem.Revocation {
+	died := []int{s.first}
+	if a := s.abort; a != nil && a.Kind == symmem.AbortRankFailed {
+		died = append(died, a.Ranks...)
+	}
+	if slices.ContainsFunc(died, func(r int) bool { return s.ends[r].signal != 0 }) {
+		return nil
+	}
+	for i, r := range s.before.Revocations {
+		if belongs(s.before.Ranks[s.first], r.Team) {
+			return &s.before.Revocations[i]
+		}
+	}
+	return nil
+}
+
+// belongs reports whether a rank belongs to a team, as far as its calls tell.
+func belongs(r symmem.RankState, team int) bool {
+	return team == 0 || slices.ContainsFunc(r.Records, func(c symmem.Record) bool { return c.Team == team })
+}
+
+// firstOf is that of several dead ranks whose end was seen first, and was bad.
+func (s *scene) firstOf(ranks []int) int {
+	for _, r := range s.order {
+		if s.ends[r].bad() && slices.Contains(ranks, r) {
+			return r
+		}
+	}
+	return ranks[0]
+}
+
+// orderly reports whether all ranks but one had closed their worlds by the first
+// end, and ended well: nothing is to be told of them.
+func (s *scene) orderly(but int) bool {
+	for r, state := range s.before.Ranks {
+		if r != but && (state.Life != symmem.Left || s.ends[r].bad()) {
+			return false
+		}
+	}
+	return true
 }
 
 // deserter finds, where a rank gave up by itself, another that had closed its
@@ -76,30 +133,64 @@ func (s *scene) deserter(rank int) int {
 	if s.ends[rank].signal != 0 || call.Op == symmem.OpNone {
 		return -1
 	}
-	made := func(c symmem.Record) bool {
-		return c.Team == call.Team && c.Lane == call.Lane && c.Sequence >= call.Sequence
-	}
 	for r, state := range s.before.Ranks {
 		byUs := s.ends[r].signal == syscall.SIGTERM || s.ends[r].signal == syscall.SIGKILL
-		if state.Life == symmem.Left && s.ends[r].bad() && !byUs && !slices.ContainsFunc(state.Records, made) {
+		if state.Life == symmem.Left && s.ends[r].bad() && !byUs && !made(state, call) {
 			return r
 		}
 	}
 	return -1
 }
 
+// made reports whether a rank has made a call, or may have: of a ring that is full
+// of other lanes' calls nobody knows what was there.
+func made(r symmem.RankState, call symmem.Record) bool {
+	seen := false
+	for _, c := range slices.Concat(r.Records, []symmem.Record{r.Call}) {
+		if c.Team == call.Team && c.Lane == call.Lane {
+			seen = true
+			if c.Sequence >= call.Sequence {
+				return true
+			}
+		}
+	}
+	return !seen && len(r.Records) >= ringRecords
+}
+
+// ringRecords is how many calls a rank's control block keeps.
+const ringRecords = 64
+
 // doing tells in one phrase what the ranks were doing, those without except.
 func doing(s symmem.Snapshot, ended []bool, except int) string {
 	phrases := make([]string, len(s.Ranks))
 	for r, state := range s.Ranks {
 		if r != except {
-			phrases[r] = activity(state, ended[r])
+			phrases[r] = activity(state, ended[r], missing(s, state.Call))
 		}
 	}
 	return grouped(phrases)
 }
 
-func activity(r symmem.RankState, ended bool) string {
+// missing lists the members of a team that have not made a call without which
+// nobody can come out of it; nil for calls that wait for nobody, or not for all.
+func missing(s symmem.Snapshot, call symmem.Record) (ranks []int) {
+	switch call.Op {
+	case symmem.OpBarrier, symmem.OpSplit, symmem.OpTeamClose, symmem.OpAlloc, symmem.OpFree, symmem.OpOpen, symmem.OpClose, symmem.OpAllToAll:
+	default:
+		return nil
+	}
+	for r, state := range s.Ranks {
+		if belongs(state, call.Team) && !made(state, call) {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// activity is what a rank did. Survivors are quick: by the time of the snapshot
+// most have been told and have left, and their wait is over. But a call that
+// somebody has not made was a wait for him.
+func activity(r symmem.RankState, ended bool, missing []int) string {
 	switch {
 	case r.Life == symmem.NotCome && ended:
 		return "had exited before joining"
@@ -108,25 +199,37 @@ func activity(r symmem.RankState, ended bool) string {
 	case r.Life == symmem.Alive && len(r.Waits) > 0:
 		// A rank's oldest wait is the one that explains it.
 		w := slices.MaxFunc(r.Waits, func(a, b symmem.WaitState) int { return cmp.Compare(a.Since, b.Since) })
-		text := fmt.Sprintf("waited in %v", w.Call)
-		if len(w.Missing) > 0 {
-			text += " for " + rankList(w.Missing)
-		}
+		text := waited(w.Call, w.Missing)
 		if s := w.Since.Truncate(time.Second); s > 0 {
 			text += fmt.Sprintf(" since %v", s)
 		}
 		return text
+	case len(missing) > 0:
+		return waited(r.Call, missing)
 	}
-	text := "made no call"
-	if r.Call.Op != symmem.OpNone {
-		text = fmt.Sprintf("last called %v", r.Call)
+	called := r.Call.Op != symmem.OpNone
+	switch {
+	case r.Life == symmem.Left && !called:
+		return "had joined and closed"
+	case r.Life == symmem.Dead && !called:
+		return "had joined, its process has ended"
+	case !called:
+		return "made no call"
 	}
-	// Survivors are quick: many have given up and left by now.
+	text := fmt.Sprintf("last called %v", r.Call)
 	switch r.Life {
 	case symmem.Left:
-		text += " and left"
+		text += " and closed"
 	case symmem.Dead:
-		text += " and ended"
+		text += ", its process has ended"
+	}
+	return text
+}
+
+func waited(call symmem.Record, missing []int) string {
+	text := fmt.Sprintf("waited in %v", call)
+	if len(missing) > 0 {
+		text += " for " + rankList(missing)
 	}
 	return text
 }
