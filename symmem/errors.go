@@ -189,11 +189,18 @@ func (e *NoSpaceError) Error() string {
 		who = fmt.Sprintf("rank %d: ", e.Rank)
 	}
 	remedy := ""
-	if strings.HasPrefix(e.Where, "/") {
+	switch {
+	case strings.HasSuffix(e.Where, forControl):
+		remedy = "; free some" // whatever the backing, they are in the named file
+	case strings.HasPrefix(e.Where, "/"):
 		remedy = "; free some, or put the windows elsewhere: --backing memfd (SYMWIN_BACKING=memfd)"
 	}
 	return fmt.Sprintf("%snot enough space in %s: need %s, have %s%s", who, e.Where, sizeText(e.Need), sizeText(e.Have), remedy)
 }
+
+// forControl follows the directory in Where if it has no room even for the
+// region's own pages.
+const forControl = " for the job's control blocks"
 
 // Unwrap makes errors.Is(err, ErrNoSpace) true.
 func (e *NoSpaceError) Unwrap() error { return ErrNoSpace }

@@ -88,7 +88,9 @@ func createRegion(job string, g Geometry) (*region, error) {
 		var full *shm.NoSpaceError
 		if errors.As(err, &full) {
 			need := blocksOff + int64(g.Size)*blockBytes
-			return nil, &NoSpaceError{Rank: -1, Need: need, Have: min(full.Have, need), Where: full.Where + " for the job's control blocks"}
+			// Looked at anew: what was written up to there has gone.
+			have, _ := shm.Free()
+			return nil, &NoSpaceError{Rank: -1, Need: need, Have: min(have, need), Where: full.Where + forControl}
 		}
 		return nil, err
 	}
