@@ -3,9 +3,22 @@ package bench
 import "time"
 
 // minBlock is the shortest block: a reading of the clock, 20 to 60 ns, must not
-// show in it. It is long enough where ranks share CPUs, too: with 4 and 16 ranks
-// on 2 CPUs, blocks of up to 4 ms gave the same medians within their spread.
+// show in it.
 const minBlock = 20 * time.Microsecond
+
+// sharedBlock is the shortest block of ranks that share CPUs. Each of them sees
+// an operation begin and end in its own turn of the CPU, and the slowest of many
+// ranks' shortest blocks is mostly the order of those turns: barriers of 16 on 2
+// CPUs took 29 µs in blocks of one operation, and 14 in blocks of a hundred.
+const sharedBlock = 2 * time.Millisecond
+
+// blockFor is the shortest block of ranks on cpus.
+func blockFor(ranks, cpus int) time.Duration {
+	if ranks > cpus {
+		return sharedBlock
+	}
+	return minBlock
+}
 
 // margin keeps blocks above their minimum although the machine may be faster
 // than it was during calibration.

@@ -8,7 +8,8 @@
 // arrived outside the clock, so a transfer that was skipped, late or stale is
 // counted in the row's "wrong" and makes the command fail.
 //
-// How time is taken: operations run back to back in blocks of at least 20 µs,
+// How time is taken: operations run back to back in blocks of at least 20 µs (2 ms
+// where ranks share CPUs),
 // of which each rank takes the time; a block took as long as its slowest rank
 // says. A row's p50 and p99 are over its blocks, divided by the operations in
 // one. So neither the clock nor a barrier's uneven exit is in a figure, and one

@@ -96,7 +96,7 @@ func help(w io.Writer) {
 	}
 	fmt.Fprint(w, `
 Each row is one size: the time of an operation in µs, median and 99th percentile
-over blocks of at least 20 µs, each of which took as long as its slowest rank
+over blocks of at least 20 µs (2 ms where ranks share CPUs), each of which took as long as its slowest rank
 says. Data changes from round to round and every byte is compared, outside the
 clock; exit code 1 if any was wrong. BYTES are what one rank sends to one peer.
 

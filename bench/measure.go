@@ -23,7 +23,7 @@ type exercise struct {
 
 	bytes    int64         // verified a round, for how often that is worth while
 	parts    int           // figures an operation holds: 2 where it is a round trip and half of one counts; 0: 1
-	shortest time.Duration // of a block; 0: minBlock
+	shortest time.Duration // of a block; 0: the meter's
 	budget   time.Duration // of all blocks where iterations are "auto"; 0: autoBudget
 }
 
@@ -43,8 +43,9 @@ func (x *exercise) rounds() int {
 
 // meter measures exercises. All ranks have one and call it alike.
 type meter struct {
-	board *board
-	now   func() time.Duration // the clock
+	board    *board
+	shortest time.Duration        // of a block; 0: minBlock
+	now      func() time.Duration // the clock
 	// tamper is a test's hand in the data between the ranks: it may replace parts
 	// of an exercise.
 	tamper func(x *exercise)
@@ -125,7 +126,7 @@ func (m *meter) measure(ctx context.Context, x *exercise, iters int) (result, er
 // plan calibrates. All ranks come to the same result, since the times are those
 // of the slowest rank, which all know.
 func (m *meter) plan(ctx context.Context, x *exercise, iters int) (plan, error) {
-	ops, each, err := calibrate(cmp.Or(x.shortest, minBlock), func(n int) (time.Duration, error) {
+	ops, each, err := calibrate(cmp.Or(x.shortest, m.shortest, minBlock), func(n int) (time.Duration, error) {
 		if err := m.board.team.Barrier(ctx); err != nil {
 			return 0, err
 		}

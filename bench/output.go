@@ -84,7 +84,7 @@ func (t *table) header() error {
 # times in µs an operation, the slowest rank's; p50 and p99 are over blocks of at least %v
 # bytes: what one rank sends to one peer; GB/s (1e9): of a message, of all a rank sends, of all copiers; wrong: bytes
 %-9s %-10s %6s %10s %10s %12s %12s %9s %6s
-`, op.name, op.text, t.about, c.Ranks, binding(c), engine, *t.before, minBlock,
+`, op.name, op.text, t.about, c.Ranks, binding(c), engine, *t.before, blockFor(c.Ranks, len(c.CPUs)),
 		"# op", "engine", "ranks", "bytes", "iters", "p50_us", "p99_us", "GB/s", "wrong")
 	return err
 }

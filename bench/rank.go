@@ -89,7 +89,7 @@ func runRank(ctx context.Context, w *symmem.World, args []string, out io.Writer,
 		return err
 	}
 	begin := time.Now()
-	r.meter = &meter{board: board, now: func() time.Duration { return time.Since(begin) }, tamper: tamper}
+	r.meter = &meter{board: board, shortest: blockFor(r.Ranks, len(r.CPUs)), now: func() time.Duration { return time.Since(begin) }, tamper: tamper}
 	return r.measure(ctx)
 }
 
