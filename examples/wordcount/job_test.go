@@ -148,6 +148,7 @@ func TestBadInputIsOneLineFromRankZero(t *testing.T) {
 		"no directory":  {[]string{filepath.Join(dir, "file")}, "file is not a directory"},
 		"unknown flag":  {[]string{"--fast", dir}, "unknown flag: --fast"},
 		"nothing":       {nil, "one directory is wanted, 0 were given"},
+		"empty name":    {[]string{""}, "DIR is empty; wordcount . counts here"},
 		"two":           {[]string{dir, dir}, "one directory is wanted, 2 were given"},
 		"bad flag text": {[]string{"--json=perhaps", dir}, "perhaps"},
 	} {

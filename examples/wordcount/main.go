@@ -7,8 +7,8 @@
 // separates. Each rank counts a share of the bytes; then each word goes to the
 // rank that its hash names, its owner, which adds up what all ranks found. The
 // exchange is in exchange.go. The answer is the same for every number of ranks,
-// and what was read but not counted is told: an unreadable file is one line and
-// exit status 1.
+// and what was read but not counted is told: a file that cannot be read is
+// one line and exit status 1. So is one with content and no size, as in /proc.
 package main
 
 import (
@@ -93,6 +93,9 @@ func run(ctx context.Context, w *symwin.World, args []string, stdout, stderr io.
 		return bad("one directory is wanted, %d were given; wordcount --help says more", flags.NArg())
 	}
 	dir := flags.Arg(0)
+	if dir == "" {
+		return bad("DIR is empty; wordcount . counts here")
+	}
 
 	j := newJob(w, p)
 	res, err := j.count(ctx, dir)
