@@ -43,6 +43,15 @@ func (f file) readAt(b []byte, off int64) (int, error) {
 	}
 }
 
+// size is what it is now.
+func (f file) size() (int64, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(f.fd, &st); err != nil {
+		return 0, &fs.PathError{Op: "stat", Path: f.path, Err: err}
+	}
+	return st.Size, nil
+}
+
 func (f file) close() { unix.Close(f.fd) }
 
 // sizeOf is the size of a file in dir, asked for relative to the directory:

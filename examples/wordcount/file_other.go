@@ -24,6 +24,15 @@ func (f file) readAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
+// size is what it is now.
+func (f file) size() (int64, error) {
+	i, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return i.Size(), nil
+}
+
 func (f file) close() { f.Close() }
 
 func sizeOf(_ *os.File, e fs.DirEntry) (int64, error) {

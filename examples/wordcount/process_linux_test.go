@@ -48,6 +48,20 @@ func TestAFileThatCannotBeOpened(t *testing.T) {
 	}
 }
 
+// The files of /proc say that their size is 0. None is passed over, none is read
+// for as long as pagemap would take.
+func TestFilesWithContentAndNoSize(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		stdout, stderr, codes := inProcess(t, n, "/proc/self/net")
+		require.Equal(t, append([]int{1}, make([]int, n-1)...), codes)
+		require.Contains(t, stderr, "wordcount: /proc/self/net/dev: it has content, but says that its size is 0\n")
+		require.Contains(t, stdout, "0 words, 0 different, in ")
+		require.Contains(t, stdout, " files not read\n")
+	}
+	pagemap := newReader().count(t.Context(), Part{Path: "/proc/self/pagemap"})
+	require.ErrorIs(t, pagemap, errNoSize)
+}
+
 // programs builds shmrun and wordcount where everybody may run them.
 func programs(t *testing.T) (shmrun, wordcount string) {
 	dir := openToAll(t)
@@ -115,7 +129,7 @@ func TestProcesses(t *testing.T) {
 	})
 	t.Run("unreadable", func(t *testing.T) {
 		dir := openToAll(t)
-		plant(t, dir, map[string]string{"a": "one two", "secret": "three", "hidden": "three", "closed/b": "four"})
+		plant(t, dir, map[string]string{"a": "one two", "secret": "three", "hidden": "", "closed/b": "four"})
 		closed, hidden, secret := filepath.Join(dir, "closed"), filepath.Join(dir, "hidden"), filepath.Join(dir, "secret")
 		require.NoError(t, os.Chmod(hidden, 0))
 		require.NoError(t, os.Chmod(secret, 0))

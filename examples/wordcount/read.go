@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -31,6 +32,9 @@ func (r *reader) count(ctx context.Context, p Part) (err error) {
 		return err
 	}
 	defer f.close()
+	if p.Size == 0 {
+		return r.findEmpty(f)
+	}
 
 	at, held := p.Off, 0 // held bytes at the front of buf are a word whose end has not been seen
 	inside := false      // the text here may be the rest of a word of the part before
@@ -86,6 +90,22 @@ func (r *reader) count(ctx context.Context, p Part) (err error) {
 	r.scan(r.buf[:held])
 	return nil
 }
+
+// findEmpty reads a file without size, which should be empty. The files of /proc
+// have no size and are not: how long they are nobody knows beforehand, and pagemap
+// has 256 GB. A file that has a size by now has grown, which is left out.
+func (r *reader) findEmpty(f file) error {
+	n, err := f.readAt(r.buf[:8], 0)
+	if err != nil || n == 0 {
+		return err
+	}
+	if size, err := f.size(); err != nil || size > 0 {
+		return err
+	}
+	return errNoSize
+}
+
+var errNoSize = errors.New("it has content, but says that its size is 0")
 
 var errShrunk = fmt.Errorf("the file has become shorter: %w", io.ErrUnexpectedEOF)
 

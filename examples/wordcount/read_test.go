@@ -76,16 +76,26 @@ func TestAFileThatChangesItsSize(t *testing.T) {
 	require.Equal(t, words([]byte("one two three")), counted(r.words))
 }
 
+func TestAnEmptyFileThatHasGrown(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(path, []byte("one"), 0o600))
+	r := newReader()
+	require.NoError(t, r.count(t.Context(), Part{Path: path}))
+	require.Empty(t, counted(r.words))
+}
+
 func TestWhatCannotBeReadIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
 	plant(t, dir, map[string]string{"file": "a word"})
 	require.NoError(t, os.Symlink("file", link))
 	for _, path := range []string{filepath.Join(dir, "gone"), link, dir} {
-		err := newReader().count(t.Context(), Part{path, 0, 5, 5})
-		require.Error(t, err)
-		require.ErrorContains(t, err, path)
-		require.NotContains(t, reason(err), path)
+		for _, size := range []int64{0, 5} {
+			err := newReader().count(t.Context(), Part{path, 0, size, size})
+			require.Error(t, err)
+			require.ErrorContains(t, err, path)
+			require.NotContains(t, reason(err), path)
+		}
 	}
 }
 

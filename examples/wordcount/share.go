@@ -21,7 +21,8 @@ type Share []byte
 // deal shares files out among so many ranks. It lays the files end to end, cuts
 // that into equal pieces and deals them round. So the shares are equal in bytes,
 // and because they are many small pieces from everywhere, they are also alike in
-// how many words they have.
+// how many words they have. Files of no size, which are opened all the same, are
+// dealt one by one.
 func deal(files []found, ranks int) []Share {
 	shares := make([]Share, ranks)
 	var bytes int64
@@ -29,8 +30,12 @@ func deal(files []found, ranks int) []Share {
 		bytes += f.size
 	}
 	piece := pieceSize(bytes, ranks)
-	to, room := 0, piece
+	to, room, empty := 0, piece, 0
 	for _, f := range files {
+		if f.size == 0 {
+			shares[empty%ranks] = shares[empty%ranks].with(Part{Path: f.path})
+			empty++
+		}
 		for off := int64(0); off < f.size; {
 			end := min(f.size, off+room)
 			shares[to] = shares[to].with(Part{f.path, off, end, f.size})

@@ -15,16 +15,20 @@ import (
 func TestDealCoversEveryByteOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var files []found
-		for i, size := range rapid.SliceOfN(rapid.Int64Range(0, 1<<20), 0, 50).Draw(t, "sizes") {
+		for i, size := range rapid.SliceOfN(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1<<20)), 0, 50).Draw(t, "sizes") {
 			files = append(files, found{fmt.Sprint("file", i), size})
 		}
 		var bytes int64
 		ranks := rapid.IntRange(1, 9).Draw(t, "ranks")
-		got, parts := make([]int64, ranks), map[string][]Part{}
+		got, empty, parts := make([]int64, ranks), make([]int, ranks), map[string][]Part{}
 		for r, s := range deal(files, ranks) {
 			for p, err := range s.parts() {
 				require.NoError(t, err)
-				require.Less(t, p.Off, p.End)
+				if p.Size == 0 {
+					empty[r]++
+				} else {
+					require.Less(t, p.Off, p.End)
+				}
 				got[r] += p.End - p.Off
 				parts[p.Path] = append(parts[p.Path], p)
 			}
@@ -32,6 +36,10 @@ func TestDealCoversEveryByteOnce(t *testing.T) {
 		for _, f := range files {
 			bytes += f.size
 			of := parts[f.path]
+			require.NotEmpty(t, of)
+			if f.size == 0 {
+				require.Len(t, of, 1)
+			}
 			slices.SortFunc(of, func(a, b Part) int { return int(a.Off - b.Off) })
 			at := int64(0)
 			for _, p := range of {
@@ -41,6 +49,7 @@ func TestDealCoversEveryByteOnce(t *testing.T) {
 			require.Equal(t, f.size, at)
 		}
 		require.LessOrEqual(t, slices.Max(got)-slices.Min(got), pieceSize(bytes, ranks))
+		require.LessOrEqual(t, slices.Max(empty)-slices.Min(empty), 1)
 	})
 }
 
