@@ -13,7 +13,8 @@ const cleanHelp = `shmrun clean   remove what jobs left that were killed while j
 Once its ranks have joined, a job leaves nothing behind however it ends. Before,
 and only if launcher and ranks are killed at one stroke, the region's name stays
 until the next job starts or this command removes it. What any process still
-holds is not touched.
+holds is not touched. Only names in this environment's directory are seen
+($SYMWIN_SHM_DIR, else /dev/shm).
 `
 
 // clean removes the names that killed jobs left.

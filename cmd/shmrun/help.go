@@ -39,7 +39,10 @@ what has left its rank's process group (setsid) lives on.
 
 Exit code: 0 if all ranks exit with 0, else that of the first cause: the rank's
 own, 128+N for signal N, 124 for a time-out; 2 for wrong usage, 126 and 127 for a
-program that cannot be executed or found.
+program that cannot be executed or found. The deadline of one operation (--stall)
+is a time-out too.
+
+ps and clean see only the jobs of the directory $SYMWIN_SHM_DIR, else /dev/shm.
 `
 
 func help(args []string, stdout, stderr io.Writer) int {
@@ -67,6 +70,9 @@ func help(args []string, stdout, stderr io.Writer) int {
 }
 
 func version(args []string, stdout, stderr io.Writer) int {
+	if code, done := parseOwn(flagSet("version"), args, "shmrun version   tell this program's version\n", stdout, stderr); done {
+		return code
+	}
 	v := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		v = info.Main.Version

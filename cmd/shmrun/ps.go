@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/internal/launch"
 	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 )
@@ -15,7 +16,8 @@ import (
 const psHelp = `shmrun ps [--json] [-v]   tell the live jobs of this user
 
 For each rank: its process, whether it lives, its latest call, and, where it waits,
-for which ranks and how long.
+for which ranks and how long. Jobs whose regions lie in another directory
+($SYMWIN_SHM_DIR) are not seen.
 
 `
 
@@ -65,7 +67,7 @@ func ps(args []string, stdout, stderr io.Writer) int {
 
 // show writes one job for people.
 func show(w io.Writer, s symmem.Snapshot) {
-	fmt.Fprintf(w, "job %s: %d ranks, window %s in %v, %s\n", s.Job, s.Size, env.FormatSize(s.Window), s.Backing, state(s))
+	fmt.Fprintf(w, "job %s: %s, window %s in %v, %s\n", s.Job, launch.Count(s.Size), env.FormatSize(s.Window), s.Backing, state(s))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "  RANK\tPID\tLIFE\tLATEST CALL\tWAITS FOR\tSINCE")
 	for _, r := range s.Ranks {
@@ -102,6 +104,8 @@ func state(s symmem.Snapshot) string {
 		return fmt.Sprintf("aborted by the launcher (%v: %s)", s.Abort.Kind, s.Abort.Text)
 	case s.Abort != nil:
 		return fmt.Sprintf("aborted by rank %d (%v: %s)", s.Abort.Author, s.Abort.Kind, s.Abort.Text)
+	case come == 0:
+		return "no rank has joined (perhaps not a symwin program)"
 	case come < s.Size:
 		return fmt.Sprintf("joining (%d of %d have come)", come, s.Size)
 	}

@@ -135,7 +135,7 @@ func Size(text string) (int64, error) {
 }
 
 func badSize(text string) error {
-	return fmt.Errorf("%w: %q is no size; write bytes (4096) or 64K, 16M, 1G (powers of 1024)", ErrSyntax, text)
+	return fmt.Errorf("%w: %q is no size: write 4096, 64K, 16M or 1G", ErrSyntax, text)
 }
 
 // FormatSize is the inverse of [Size] in the largest unit that divides

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func Flags(fs *pflag.FlagSet) *Options {
 	flag(func(s string) (err error) { o.BindTo, err = topo.ParsePolicy(s); return },
 		"bind-to", "", "`WHAT` each rank is bound to before it starts: share (default; the usable CPUs divided evenly, whole cores, "+
 			"inside a NUMA node where it fits; nothing if there are more ranks than CPUs), core, numa, none")
-	flag(func(s string) (err error) { o.Window, err = env.Size(s); return },
+	flag(func(s string) (err error) { o.Window, err = window(s); return },
 		"window", "", "`SIZE` of a rank's window: address space, not memory (default 1G)")
 	flag(func(s string) (err error) { o.Backing, err = symmem.ParseBacking(s); return },
 		"backing", "", "`KIND` of memory: shm (/dev/shm), memfd (where /dev/shm is small), auto (default)")
@@ -52,7 +53,29 @@ func Flags(fs *pflag.FlagSet) *Options {
 // first word that is none: what follows is a program's.
 func Parse(fs *pflag.FlagSet, args []string, interspersed bool) error {
 	fs.SetInterspersed(interspersed)
-	return fs.Parse(expandNP(fs, args, interspersed))
+	err := fs.Parse(expandNP(fs, args, interspersed))
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	f := bad.GetFlag()
+	if _, ours := f.Value.(*value); !ours {
+		return err
+	}
+	name := "--" + f.Name
+	if f.Shorthand != "" {
+		name = "-" + f.Shorthand
+	}
+	return fmt.Errorf("%s %s", name, plain(errors.Unwrap(bad)))
+}
+
+// plain is an error's text without its class, which is for programs.
+func plain(err error) string {
+	text := err.Error()
+	for _, class := range []error{env.ErrSyntax, symmem.ErrUsage} {
+		text = strings.TrimPrefix(text, class.Error()+": ")
+	}
+	return text
 }
 
 // expandNP writes -np as --np, which pflag would read as -n with the value "p".
@@ -106,9 +129,19 @@ func (v *value) Type() string       { return "" }
 func ranks(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > MaxRanks {
-		return 0, fmt.Errorf("a job has 1 to %d ranks", MaxRanks)
+		return 0, fmt.Errorf("%q: a job has 1 to %d ranks", text, MaxRanks)
 	}
 	return n, nil
+}
+
+// window reads a window's size. Zero would be the default, and nobody means that
+// by it.
+func window(text string) (int64, error) {
+	size, err := env.Size(text)
+	if err == nil && size == 0 {
+		err = fmt.Errorf("%q: a window has at least %s", text, env.FormatSize(symmem.MinWindow))
+	}
+	return size, err
 }
 
 // orNone reads a duration whose zero means none, which [Options] write as

@@ -72,8 +72,16 @@ func TestExitCodes(t *testing.T) {
 		t.Setenv(env.KeyWindow, "much")
 		r, _, _ := play(t, Options{N: 1}, "true")
 		require.Equal(t, 2, r.ExitCode)
-		require.Contains(t, r.Verdict, `SYMWIN_WINDOW: bad value: "much"`)
+		require.Equal(t, `SYMWIN_WINDOW: "much" is no size: write 4096, 64K, 16M or 1G`, r.Verdict)
 	})
+	for _, name := range []string{env.KeyStall, env.KeyStallReport, env.KeyJoinTimeout, env.KeyLiveness} {
+		r, _, errs := play(t, Options{N: 2, Env: []string{name + "=x"}}, sh("echo it was started")...)
+		require.Equal(t, 2, r.ExitCode, errs)
+		require.Contains(t, r.Verdict, name+`: "x"`)
+		t.Setenv(name, "") // means the default
+	}
+	r, _, errs := play(t, Options{N: 2}, "true")
+	require.Equal(t, 0, r.ExitCode, errs)
 }
 
 func TestGoodJob(t *testing.T) {

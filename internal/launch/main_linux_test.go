@@ -227,7 +227,7 @@ func member(args []string) int {
 	return 0
 }
 
-// waitForBarrier returns when another rank is seen waiting in its barrier.
+// waitForBarrier returns when all other ranks are seen waiting in their barrier.
 func waitForBarrier(w *symmem.World) {
 	for {
 		found, _ := symmem.Regions()
@@ -236,10 +236,14 @@ func waitForBarrier(w *symmem.World) {
 			if err != nil || s.Job != w.Job() {
 				continue
 			}
+			waiting := 0
 			for _, r := range s.Ranks {
 				if r.Rank != w.Rank() && len(r.Waits) > 0 {
-					return
+					waiting++
 				}
+			}
+			if waiting == w.Size()-1 {
+				return
 			}
 		}
 		time.Sleep(time.Millisecond)

@@ -104,12 +104,12 @@ func (o *Options) geometry() (g symmem.Geometry, err error) {
 	g = symmem.Geometry{Size: o.N, Window: o.Window, Backing: o.Backing}
 	if g.Window == 0 {
 		if g.Window, err = env.Size(env.Get(env.KeyWindow)); err != nil {
-			return g, fmt.Errorf("%s: %w", env.KeyWindow, err)
+			return g, fmt.Errorf("%s: %s", env.KeyWindow, plain(err))
 		}
 	}
 	if g.Backing == symmem.BackingAuto {
 		if g.Backing, err = symmem.ParseBacking(env.Get(env.KeyBacking)); err != nil {
-			return g, fmt.Errorf("%s: %w", env.KeyBacking, err)
+			return g, fmt.Errorf("%s: %s", env.KeyBacking, plain(err))
 		}
 	}
 	return g, nil
@@ -152,6 +152,39 @@ func (o *Options) environ(own []string) []string {
 		}
 	}
 	return out
+}
+
+// checkSettings reads what the ranks will read, so that it is refused once and
+// here, not by every rank of its own.
+func (o *Options) checkSettings() error {
+	for _, setting := range o.environ(nil) {
+		name, value, _ := strings.Cut(setting, "=")
+		var err error
+		switch name {
+		case env.KeyStall, env.KeyStallReport, env.KeyJoinTimeout:
+			_, err = env.ParseDuration(value)
+		case env.KeyWindow:
+			_, err = env.Size(value)
+		case env.KeyBacking:
+			_, err = symmem.ParseBacking(value)
+		case env.KeyLiveness:
+			if value != "auto" && value != "pidfd" {
+				err = fmt.Errorf("%q: it is auto or pidfd", value)
+			}
+		}
+		if err != nil && value != "" {
+			return fmt.Errorf("%s: %s", name, plain(err))
+		}
+	}
+	return nil
+}
+
+// Count reads "1 rank", "2 ranks".
+func Count(n int) string {
+	if n == 1 {
+		return "1 rank"
+	}
+	return fmt.Sprintf("%d ranks", n)
 }
 
 func nameOf(setting string) string {

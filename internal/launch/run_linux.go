@@ -52,6 +52,9 @@ func (j *job) run(ctx context.Context) Result {
 	if err != nil {
 		return j.failed(exitUsage, err)
 	}
+	if err := j.checkSettings(); err != nil {
+		return j.failed(exitUsage, err)
+	}
 	if len(j.argv) == 0 {
 		return j.failed(exitUsage, errors.New("no program to run"))
 	}
@@ -101,7 +104,7 @@ func (j *job) run(ctx context.Context) Result {
 	}()
 	if j.Verbose {
 		g := j.host.Geometry()
-		j.say("job %s: %d ranks of %s, window %s in %v", name, j.N, program, env.FormatSize(g.Window), g.Backing)
+		j.say("job %s: %s of %s, window %s in %v", name, Count(j.N), program, env.FormatSize(g.Window), g.Backing)
 	}
 
 	t := &thread{program: program, argv: j.argv, n: j.N, started: make(chan startReport, 1), ended: make(chan ended, j.N)}
@@ -203,7 +206,7 @@ func (j *job) report(plan topo.Plan) {
 		return
 	}
 	if plan == nil {
-		j.say("%d ranks, not bound", j.N)
+		j.say("%s, not bound", Count(j.N))
 	}
 	for rank, cpus := range plan {
 		j.say("rank %d: CPUs %s", rank, topo.FormatList(cpus))
@@ -222,6 +225,7 @@ func (j *job) say(format string, args ...any) {
 
 // failed is the result of a job of which no rank was started.
 func (j *job) failed(code int, err error) Result {
-	j.say("%v", err)
-	return Result{ExitCode: code, Verdict: err.Error(), Rank: -1}
+	text := plain(err)
+	j.say("%s", text)
+	return Result{ExitCode: code, Verdict: text, Rank: -1}
 }
