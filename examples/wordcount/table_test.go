@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,8 +90,7 @@ func TestWordsTravelInOrder(t *testing.T) {
 	for e := range from.entries() {
 		out[0].put(from, e)
 	}
-	var in inbox
-	require.NoError(t, in.take(out[0].sealed(), to.reserve, to.addWord))
+	require.NoError(t, takeWords(out[0].sealed(), to.reserve, to.addWord))
 	require.Equal(t, counted(from), counted(to))
 
 	var away int
@@ -102,7 +102,7 @@ func TestWordsTravelInOrder(t *testing.T) {
 	require.Less(t, away, 5*to.used)
 }
 
-func TestStreamsMayBeCutAnywhere(t *testing.T) {
+func TestStreamsCarryEveryWordAndMayNotBeCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		from, to := newTable(), newTable()
 		for _, w := range rapid.SliceOf(aWord()).Draw(t, "words") {
@@ -112,28 +112,34 @@ func TestStreamsMayBeCutAnywhere(t *testing.T) {
 		for e := range from.entries() {
 			out[0].put(from, e)
 		}
-		var in inbox
-		for s := out[0].sealed(); len(s) > 0; {
-			n := rapid.IntRange(1, len(s)).Draw(t, "piece")
-			piece := bytes.Clone(s[:n])
-			require.NoError(t, in.take(piece, to.reserve, to.addWord))
-			clear(piece)
-			s = s[n:]
-		}
+		s := bytes.Clone(out[0].sealed())
+		require.NoError(t, takeWords(s, to.reserve, to.addWord))
+		cut := rapid.IntRange(0, len(s)-1).Draw(t, "cut")
+		require.ErrorIs(t, takeWords(s[:cut], func(int) {}, func([]byte, uint64) {}), errStream)
+		clear(s)
 		require.Equal(t, counted(from), counted(to))
-		require.Zero(t, in.words)
-		require.Empty(t, in.rest)
 	})
 }
 
 func TestDamagedStreamsAreRefused(t *testing.T) {
-	ignore := func(int) {}
 	for _, s := range []string{
-		"\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01a",                              // a word too many
-		"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01a",                              // never found
-		"\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00",                               // no letters
-		"\x01\x00\x00\x00\x00\x00\x00\x00" + strings.Repeat("\xff", 10) + "\x01", // no number
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x01\x01a",                                         // a word too many
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01a",                                         // never found
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00a",                                         // no letters
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x01\x02a",                                         // a letter too few
+		"\x01\x00\x00\x00\x00\x00\x00\x00" + strings.Repeat("\xff", 10) + "\x01",            // no number
+		"\x01\x00\x00\x00\x00\x00\x00\x00\x01" + strings.Repeat("\xff", 9) + "\x01" + "abc", // a length like no other
 	} {
-		require.ErrorIs(t, new(inbox).take([]byte(s), ignore, newTable().addWord), errStream, "%q", s)
+		require.ErrorIs(t, takeWords([]byte(s), newTable().reserve, newTable().addWord), errStream, "%q", s)
+	}
+}
+
+// What a rank says that it sends is no reason to make room for more words than
+// there are bytes for.
+func TestNoRoomIsMadeForMoreWordsThanCameWithBytes(t *testing.T) {
+	for _, said := range []uint64{4, 1 << 20, 1 << 40, 1<<64 - 1} {
+		stream := append(binary.LittleEndian.AppendUint64(nil, said), "\x01\x01a\x01\x01b\x01\x01c"...)
+		err := takeWords(stream, func(words int) { require.Fail(t, "room", "for %d words", words) }, func([]byte, uint64) {})
+		require.ErrorIs(t, err, errStream)
 	}
 }

@@ -43,60 +43,52 @@ func (o *outbox) sealed() []byte {
 	return o.stream
 }
 
-// inbox puts the stream of one rank together again.
-type inbox struct {
-	rest  []byte // the begin of a word whose end has not come
-	words uint64 // still to come
-	begun bool
-}
-
 var errStream = errors.New("the words from another rank are not what they should be")
 
-// take hands on the words that are whole with this piece. Before the first it
-// tells how many there will be. Neither may keep the bytes.
-func (in *inbox) take(piece []byte, expect func(words int), word func(w []byte, n uint64)) error {
-	if len(in.rest) > 0 {
-		in.rest = append(in.rest, piece...)
-		piece = in.rest
+// leastWord is the shortest that a word is in a stream: a count, a length, a letter.
+const leastWord = 3
+
+// takeWords hands on the words of a stream. Before the first it tells how many
+// there will be, which it believes only if there are bytes for so many: room is
+// made for them. Neither may keep the bytes.
+func takeWords(stream []byte, expect func(words int), word func(w []byte, n uint64)) error {
+	if len(stream) < 8 {
+		return errStream
 	}
-	if !in.begun && len(piece) >= 8 {
-		in.begun, in.words = true, binary.LittleEndian.Uint64(piece)
-		expect(int(in.words))
-		piece = piece[8:]
+	words, rest := binary.LittleEndian.Uint64(stream), stream[8:]
+	if words > uint64(len(rest)/leastWord) {
+		return errStream
 	}
-	for in.begun {
-		n, a := binary.Uvarint(piece)
-		size, b := binary.Uvarint(piece[max(a, 0):])
-		if a < 0 || b < 0 {
+	expect(int(words))
+	for ; words > 0; words-- {
+		n, a := binary.Uvarint(rest)
+		size, b := binary.Uvarint(rest[max(a, 0):])
+		if a <= 0 || b <= 0 || n == 0 || size == 0 || size > uint64(len(rest)-a-b) {
 			return errStream
 		}
-		if a == 0 || b == 0 || size > uint64(len(piece)-a-b) {
-			break
-		}
-		if in.words == 0 || n == 0 || size == 0 {
-			return errStream
-		}
-		in.words--
-		word(piece[a+b:][:size], n)
-		piece = piece[a+b+int(size):]
+		word(rest[a+b:][:size], n)
+		rest = rest[a+b+int(size):]
 	}
-	in.rest = append(in.rest[:0], piece...)
+	if len(rest) > 0 {
+		return errStream
+	}
 	return nil
 }
 
-// sendWords sends every rank its outbox and takes what they send here.
+// sendWords sends every rank its outbox and takes what they send here, once it
+// has come whole: a table that is to hold the words has to know how many.
 func sendWords(ctx context.Context, x *Exchange, out []outbox, expect func(words int), word func(w []byte, n uint64)) error {
-	streams := make([][]byte, len(out))
+	streams, come := make([][]byte, len(out)), make([][]byte, len(out))
 	for r := range out {
 		streams[r] = out[r].sealed()
 	}
-	in := make([]inbox, len(out))
 	err := x.Do(ctx, streams, func(from int, piece []byte) error {
-		return in[from].take(piece, expect, word)
+		come[from] = append(come[from], piece...)
+		return nil
 	})
-	for r := range in {
-		if err == nil && (!in[r].begun || in[r].words > 0 || len(in[r].rest) > 0) {
-			err = errStream
+	for r := range come {
+		if err == nil {
+			err = takeWords(come[r], expect, word)
 		}
 	}
 	return err
