@@ -54,8 +54,8 @@ func (f file) size() (int64, error) {
 
 func (f file) close() { unix.Close(f.fd) }
 
-// sizeOf is the size of a file in dir, asked for relative to the directory:
-// walking GOROOT/src takes 26 ms with it and 37 ms by full paths.
+// sizeOf is the size of a file in dir, asked for relative to the directory,
+// which spares the kernel to look up all that leads there for every file.
 func sizeOf(dir *os.File, e fs.DirEntry) (int64, error) {
 	var st unix.Stat_t
 	if err := unix.Fstatat(int(dir.Fd()), e.Name(), &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {

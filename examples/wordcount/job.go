@@ -85,8 +85,8 @@ func (j *job) count(ctx context.Context, dir string) (*Result, error) {
 }
 
 // headStart is what each other rank gets to count while rank 0 is still listing
-// the tree. To list the rest of GOROOT/src and deal it takes 40 ms, in which a
-// rank counts so many bytes.
+// the tree: about what it counts until the rest of GOROOT/src is listed and dealt.
+// More would be dealt without rank 0, less would let the others wait.
 const headStart = 8 << 20
 
 // An order is what rank 0 tells a rank to count.

@@ -51,8 +51,7 @@ func isLetter(c byte) bool {
 // It works in two short loops. The first turns 64 bytes at a time into a bit
 // set and writes down where words begin and end: one branch for 64 bytes that
 // a CPU cannot foresee, instead of two for every word. The second makes a
-// table's key of each word. GOROOT/src takes 0.57 s this way, reading included,
-// and 0.79 s with a byte-wise loop over a class table of 256 entries.
+// table's key of each word.
 type scanner struct {
 	words *table
 	edges [1024 + 64 + 2]int // begin, end, begin, end … of words, ascending
