@@ -21,7 +21,7 @@ func init() {
 	scenarios["no-space"] = func(ctx context.Context) error {
 		_, err := symmem.Join(ctx)
 		var e *symmem.NoSpaceError
-		if !errors.Is(err, symmem.ErrNoSpace) || !errors.As(err, &e) || !strings.HasPrefix(e.Where, shm.Dir()) || e.Have == 0 || e.Have >= e.Need {
+		if !errors.Is(err, symmem.ErrNoSpace) || !errors.As(err, &e) || !strings.HasPrefix(e.Where, shm.Dir()) || e.Have >= e.Need {
 			return fmt.Errorf("join on a full file system: %v", err)
 		}
 		return nil
@@ -70,6 +70,7 @@ func TestFullFileSystem(t *testing.T) {
 	}
 	_, err = symmem.NewHost("full", symmem.Geometry{Size: 16, Window: 64 << 20})
 	require.ErrorIs(t, err, symmem.ErrNoSpace)
+	require.ErrorContains(t, err, "have 64 KiB; free some")
 	left, err := os.ReadDir(shm.Dir())
 	require.NoError(t, err)
 	require.Len(t, left, 1, "nothing is left of the attempts")
@@ -108,8 +109,8 @@ func TestBackings(t *testing.T) {
 }
 
 // TestMemfdOfADeadCreator: the windows' memory is found through the creator, so
-// it must live until all have come; that it died is said, not what became of a
-// descriptor.
+// it must live until all have come; who died or is missing is said, not what
+// became of a descriptor, and nothing is left.
 func TestMemfdOfADeadCreator(t *testing.T) {
 	j := ranktest.New(t)
 	a := j.Add(0, 2, "join-only", "SYMWIN_BACKING=memfd")
@@ -118,7 +119,7 @@ func TestMemfdOfADeadCreator(t *testing.T) {
 	a.Wait()
 	b := j.Add(1, 2, "join-only", "SYMWIN_BACKING=memfd", "SYMWIN_JOIN_TIMEOUT=1")
 	require.Equal(t, 1, b.Wait())
-	require.Contains(t, b.Output(), fmt.Sprintf("process %d, which created job %s and had its windows' memory, died", a.Pid(), j.Name))
+	require.Regexp(t, "rank 0 .*did not come|died while joining", b.Output()) // of a new region, or of the dead one
 }
 
 // awaitNamed waits until a job's region has its name.
