@@ -29,6 +29,9 @@ func open(path string) (file, error) {
 	}
 }
 
+// noWait keeps an open from waiting, for a lease or for what is a pipe by now.
+const noWait = unix.O_NONBLOCK
+
 // readAt reads up to len(b) bytes, none at the end of the file.
 func (f file) readAt(b []byte, off int64) (int, error) {
 	for {

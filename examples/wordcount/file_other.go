@@ -15,6 +15,8 @@ func open(path string) (file, error) {
 	return file{f}, err
 }
 
+const noWait = 0
+
 // readAt reads up to len(b) bytes, none at the end of the file.
 func (f file) readAt(b []byte, off int64) (int, error) {
 	n, err := f.ReadAt(b, off)

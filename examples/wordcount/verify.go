@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
 )
 
 // A check is what verify has found.
@@ -60,7 +59,7 @@ func (j *job) verify(ctx context.Context) (*check, error) {
 // recount adds the words of a file. What cannot be read has been named already,
 // and is not waited for here either.
 func recount(f found, m map[string]uint64) {
-	in, err := os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	in, err := os.OpenFile(f.path, os.O_RDONLY|noWait, 0)
 	if err != nil {
 		return
 	}
