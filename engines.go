@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/lla2a"
@@ -17,6 +18,7 @@ import (
 type engines struct {
 	blocks *lla2a.Blocks
 	stream *ce.Stream
+	ready  atomic.Bool // both are open
 	closed bool
 
 	// Memory of the steady state, and who may use it: the lane would refuse a
@@ -31,38 +33,48 @@ type engines struct {
 // collective, as the call is that needs them: a rank that calls something else
 // meanwhile is found as in any collective.
 func enginesOf(ctx context.Context, team *Team, call symmem.Record) (*engines, error) {
-	if e, ok := team.Attached().Load().(*engines); ok {
+	e, _ := team.Attached().Load().(*engines)
+	if e == nil {
+		team.Attached().CompareAndSwap(nil, new(engines))
+		e = team.Attached().Load().(*engines)
+	}
+	if e.ready.Load() {
 		return e, nil
 	}
-	return openEngines(ctx, team, call)
+	// Opening has two parts, and the lane lets others in between them.
+	if !e.busy.TryLock() {
+		return nil, errInside()
+	}
+	defer e.busy.Unlock()
+	return e, e.open(ctx, team, call)
 }
 
-func openEngines(ctx context.Context, team *Team, call symmem.Record) (*engines, error) {
+func (e *engines) open(ctx context.Context, team *Team, call symmem.Record) error {
+	if e.ready.Load() {
+		return nil
+	}
 	blocks, err := lla2a.OpenBlocks(ctx, team, call, smallBytes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	stream, err := ce.OpenFor(ctx, team, call, ce.Options{})
 	if errors.Is(err, ErrNoSpace) {
-		return nil, errors.Join(err, blocks.Close(ctx)) // agreed: all give back what they have
+		return errors.Join(err, blocks.Close(ctx)) // agreed: all give back what they have
 	}
 	if err != nil {
-		return nil, team.Revoke(err) // the others have opened their half
+		return team.Revoke(err) // the others have opened their half
 	}
 	n := team.Size()
-	e := &engines{
-		blocks: blocks, stream: stream,
-		parts:  make([]ce.Part, n),
-		counts: make([]byte, 8*n), arrives: make([]byte, 8*n),
-	}
-	team.Attached().Store(e)
-	return e, nil
+	e.blocks, e.stream = blocks, stream
+	e.parts, e.counts, e.arrives = make([]ce.Part, n), make([]byte, 8*n), make([]byte, 8*n)
+	e.ready.Store(true)
+	return nil
 }
 
 // Close gives the engines' memory back: Team.Close calls it, again if it was
 // itself given up.
 func (e *engines) Close(ctx context.Context) error {
-	if e.closed {
+	if e.closed || !e.ready.Load() {
 		return nil
 	}
 	err := errors.Join(e.stream.Close(ctx), e.blocks.Close(ctx))

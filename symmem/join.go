@@ -87,6 +87,11 @@ func joinWorld(ctx context.Context, o Options) (*World, error) {
 // attach finds the job's region, or makes it. Under a launcher it is there
 // already; elsewhere whoever links it first has created it.
 func attach(ctx context.Context, o *Options, g Geometry) (*region, error) {
+	if !o.hosted {
+		// What jobs left that were killed at one stroke while they joined, perhaps
+		// one of this name: a launcher has done the same.
+		_, _ = shm.Sweep()
+	}
 	for {
 		f, err := shm.Attach(shm.Name(o.Job))
 		switch {
@@ -113,7 +118,7 @@ func attach(ctx context.Context, o *Options, g Geometry) (*region, error) {
 			o.log("attached to %s, created by process %d", r.file.Name(), r.creator)
 			return r, nil
 		case !errors.Is(err, fs.ErrNotExist):
-			return nil, err
+			return nil, foreign(err)
 		case o.hosted:
 			return nil, usage("job %s is not being started any more: it is over, or rank %d's place was taken", o.Job, o.Rank)
 		}

@@ -92,7 +92,7 @@ func createRegion(job string, g Geometry) (*region, error) {
 			have, _ := shm.Free()
 			return nil, &NoSpaceError{Rank: -1, Need: need, Have: min(have, need), Where: full.Where + forControl}
 		}
-		return nil, err
+		return nil, foreign(err)
 	}
 	r := &region{birth: b, file: f, winFile: mem}
 	if err := r.mapControl(); err != nil {
@@ -259,6 +259,15 @@ func noSpace(err error, rank int) error {
 	var full *shm.NoSpaceError
 	if errors.As(err, &full) {
 		return &NoSpaceError{Rank: rank, Need: full.Need, Have: full.Have, Where: full.Where}
+	}
+	return err
+}
+
+// foreign turns the shm package's verdict on what has a region's name into ours.
+func foreign(err error) error {
+	var f *shm.ForeignError
+	if errors.As(err, &f) {
+		return fmt.Errorf("%w: %w", ErrRegion, err)
 	}
 	return err
 }
