@@ -20,10 +20,10 @@ func TestMain(m *testing.M) {
 	ranktest.Main(m, map[string]ranktest.Scenario{
 		"mixture": joined(func(ctx context.Context, w *symmem.World) error {
 			return inWindow(ctx, w, func(win *window.Window[byte]) error {
-				if err := mixture(ctx, w.Team(), win, 1, 40, ce.Options{}); err != nil {
+				if err := mixture(ctx, w.Team(), win, 1, 10+60/w.Size(), ce.Options{}); err != nil {
 					return err
 				}
-				return mixture(ctx, w.Team(), win, 2, 25, ce.Options{Staging: 1})
+				return mixture(ctx, w.Team(), win, 2, 5+40/w.Size(), ce.Options{Staging: 1})
 			})
 		}),
 		"subteams": joined(subteams),
