@@ -79,6 +79,9 @@ func within(f func() bool) bool {
 
 func TestHostSeesWhoWaitsForWhom(t *testing.T) {
 	h, j := hosted(t, 3, "rank0-sleeps")
+	for _, r := range j.Ranks {
+		r.Await(t, "through")
+	}
 	s := observed(t, h, func(s symmem.Snapshot) bool { return len(s.Ranks[1].Waits) == 1 && len(s.Ranks[2].Waits) == 1 })
 	require.Equal(t, j.Name, s.Job)
 	require.Equal(t, shm.Name(j.Name), s.Name)

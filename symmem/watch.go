@@ -71,6 +71,10 @@ func (x *Watch) Inspect(waited time.Duration) error {
 	before := len(x.scratch)
 	x.scratch = x.cond.Missing(x.scratch[:0])
 	if err := x.left(); err != nil {
+		// If it gave the call up before it left, that is the reason.
+		if why := x.team.inspect(); why != nil {
+			return why
+		}
 		return err
 	}
 	// Whoever comes later than that compares its call with this one himself, and
