@@ -104,3 +104,23 @@ func sideBySide(ctx context.Context, w *symwin.World) error {
 	}
 	return <-done
 }
+
+// TestAnotherSizeIsTold, also if the one who sends less has all it needs and is
+// gone by then.
+func TestAnotherSizeIsTold(t *testing.T) {
+	for _, sizes := range [][2]int{{8, 16}, {8, 100}, {8, 5000}, {2000, 5000}} {
+		errs := make([]error, 2)
+		require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
+			if err := oneOfEach(ctx, w.Team(), 0); err != nil {
+				return err
+			}
+			size := sizes[w.Rank()]
+			errs[w.Rank()] = symwin.AllToAll(ctx, w.Team(), make([]byte, 2*size), make([]byte, 2*size))
+			return nil
+		}))
+		require.ErrorIs(t, errs[1], symwin.ErrMismatch, "%v", sizes)
+		if sizes != [2]int{8, 16} {
+			require.ErrorIs(t, errs[0], symwin.ErrMismatch, "%v", sizes)
+		}
+	}
+}

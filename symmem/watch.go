@@ -75,6 +75,12 @@ func (x *Watch) Inspect(waited time.Duration) error {
 		if why := x.team.inspect(); why != nil {
 			return why
 		}
+		// Or it called something else, had all it waited for, and left content.
+		if x.lane != nil {
+			if why := x.lane.mismatch(true); why != nil {
+				return why
+			}
+		}
 		return err
 	}
 	// Whoever comes later than that compares its call with this one himself, and
