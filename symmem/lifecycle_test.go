@@ -199,7 +199,7 @@ func TestCancelled(t *testing.T) { inBoth(t, 3, "cancelled", cancelled) }
 // waits of the others, which name it; Run tells the first cause.
 func TestRunTellsTheCause(t *testing.T) {
 	cause := errors.New("the cause")
-	run := func(end func() error) (err error, panicked any, seen []error) {
+	run := func(end func() error) (panicked any, seen []error, err error) {
 		seen = make([]error, 3)
 		defer func() { panicked = recover() }()
 		err = symmem.Run(context.Background(), 3, func(ctx context.Context, w *symmem.World) error {
@@ -212,7 +212,7 @@ func TestRunTellsTheCause(t *testing.T) {
 			seen[w.Rank()] = w.Team().Barrier(ctx)
 			return seen[w.Rank()]
 		})
-		return err, nil, seen
+		return nil, seen, err
 	}
 	namesRank1 := func(seen []error) {
 		t.Helper()
@@ -222,19 +222,19 @@ func TestRunTellsTheCause(t *testing.T) {
 			require.Contains(t, failed.Ranks, 1)
 		}
 	}
-	err, panicked, seen := run(func() error { return cause })
+	panicked, seen, err := run(func() error { return cause })
 	require.ErrorIs(t, err, cause)
 	require.ErrorContains(t, err, "rank 1")
 	require.Nil(t, panicked)
 	namesRank1(seen)
 
-	err, panicked, seen = run(func() error { runtime.Goexit(); return nil })
+	panicked, seen, err = run(func() error { runtime.Goexit(); return nil })
 	require.ErrorContains(t, err, "rank 1")
 	require.ErrorContains(t, err, "Goexit")
 	require.Nil(t, panicked)
 	namesRank1(seen)
 
-	_, panicked, seen = run(func() error { panic(fmt.Sprint("on purpose", 1)) })
+	panicked, seen, _ = run(func() error { panic(fmt.Sprint("on purpose", 1)) })
 	require.Contains(t, fmt.Sprint(panicked), "rank 1 panicked: on purpose1")
 	require.Contains(t, fmt.Sprint(panicked), "lifecycle_test.go", "the stack of the rank")
 	namesRank1(seen)
