@@ -17,20 +17,29 @@ import (
 //
 // Its calls are calls of the team's lane: one at a time per team.
 type Blocks struct {
-	team  *symmem.Team
-	area  *window.Area
-	max   int // words of one sender in one region
-	slots int // words of one region
-	index epoch.Index
-	mine  block
-	peers []block
-	in    arrivals
+	team   *symmem.Team
+	area   *window.Area
+	stride int // lines of one sender in one region: a head, and the data
+	slots  int // lines of one region
+	index  epoch.Index
+	mine   block
+	peers  []block
+	in     arrivals
+}
+
+// headOf is the first line of every block: what its sender called. Data of
+// another call is told by it even where the lengths would fit.
+func headOf(call *symmem.Record, size int) uint64 {
+	return uint64(size)<<32 | uint64(call.EltSize&0xffff)<<16 | uint64(call.Op)
 }
 
 // OpenBlocks makes Blocks for up to maxBytes from each member to each other. It
 // is collective over team; call is what it does it for, as records show it.
 func OpenBlocks(ctx context.Context, team *symmem.Team, call symmem.Record, maxBytes int) (*Blocks, error) {
-	slots, err := epoch.Slots(team.Size(), max(maxBytes, 1))
+	// A multiple of four lines, so that the head and the first 16 bytes behind
+	// it lie in one cache line for every sender (a region starts at line 1).
+	stride := (1 + epoch.Words(max(maxBytes, 1)) + 3) &^ 3
+	slots, err := epoch.Slots(team.Size(), 8*stride)
 	if err != nil {
 		return nil, err
 	}
@@ -42,18 +51,18 @@ func OpenBlocks(ctx context.Context, team *symmem.Team, call symmem.Record, maxB
 	if err != nil {
 		return nil, err
 	}
-	b := &Blocks{team: team, area: area, max: epoch.Words(max(maxBytes, 1)), slots: slots}
+	b := &Blocks{team: team, area: area, stride: stride, slots: slots}
 	lines := 1 + 2*slots
 	b.mine = blockOf(area.Local(), lines)
 	for r := range team.Size() {
 		b.peers = append(b.peers, blockOf(area.Peer(r), lines))
 	}
-	b.in = arrivals{block: b.mine, stride: b.max, skip: team.Rank()}
+	b.in = arrivals{block: b.mine, stride: stride, skip: team.Rank()}
 	return b, nil
 }
 
 // MaxBytes is the largest block.
-func (b *Blocks) MaxBytes() int { return 8 * b.max }
+func (b *Blocks) MaxBytes() int { return 8 * (b.stride - 1) }
 
 // AllToAll sends src[r·size : (r+1)·size] to member r and receives what member r
 // sent here into dst[r·size:]. dst and src hold Size blocks and do not overlap;
@@ -68,18 +77,23 @@ func (b *Blocks) AllToAll(ctx context.Context, call symmem.Record, dst, src []by
 		return err
 	}
 	n, me := b.team.Size(), b.team.Rank()
-	tag, start := b.index.Tag(), epoch.RegionStart(b.index, b.slots)
+	tag, start, head := b.index.Tag(), epoch.RegionStart(b.index, b.slots), headOf(&call, size)
 	for k := 1; k < n; k++ {
 		to := me + k
 		if to >= n {
 			to -= n
 		}
-		b.peers[to].putBytes(start+me*b.max, src[to*size:(to+1)*size], tag)
+		l := start + me*b.stride
+		b.peers[to].put(l, head, tag)
+		b.peers[to].putBytes(l+1, src[to*size:(to+1)*size], tag)
 	}
 	lane.Publish()
 	copy(dst[me*size:(me+1)*size], src[me*size:(me+1)*size])
-	b.in.expect(dst, n, size, start, tag)
+	b.in.expect(dst, n, size, start, tag, head)
 	err := lane.Await(ctx, &b.in)
+	if err == nil && b.in.odd {
+		err = lane.Mismatch()
+	}
 	if err == nil {
 		err = b.turn(ctx, lane)
 	}
@@ -105,12 +119,14 @@ func (b *Blocks) turn(ctx context.Context, lane *symmem.Lane) error {
 // Close gives the memory back. It is collective over the team.
 func (b *Blocks) Close(ctx context.Context) error { return b.area.Close(ctx) }
 
-// putBytes stores p into the lines from l on. An empty p is one line that only
-// says "here".
+// putBytes stores p into the lines from l on.
 func (b block) putBytes(l int, p []byte, tag uint32) {
-	for len(p) > 8 {
+	for len(p) >= 8 {
 		b.put(l, binary.LittleEndian.Uint64(p), tag)
 		p, l = p[8:], l+1
+	}
+	if len(p) == 0 {
+		return
 	}
 	var last [8]byte
 	copy(last[:], p)
@@ -134,23 +150,28 @@ type arrivals struct {
 	size   int
 	start  int
 	tag    uint32
-	sender int // the one being looked at
-	left   int // lines of it that have not come
+	head   uint64
+	odd    bool // a block has come that belongs to another call
+	sender int  // the one being looked at
+	left   int  // lines of it that have not come
 }
 
-func (a *arrivals) expect(dst []byte, n, size, start int, tag uint32) {
-	a.dst, a.n, a.size, a.start, a.tag = dst, n, size, start, tag
+func (a *arrivals) expect(dst []byte, n, size, start int, tag uint32, head uint64) {
+	a.dst, a.n, a.size, a.start, a.tag, a.head, a.odd = dst, n, size, start, tag, head, false
 	a.sender, a.left = 0, a.lines()
 }
 
-// lines is how many lines a block takes: an empty one takes one, too.
-func (a *arrivals) lines() int { return max((a.size+7)/8, 1) }
+// lines is how many lines a block takes with its head.
+func (a *arrivals) lines() int { return 1 + (a.size+7)/8 }
 
 // Look implements shmsync.Condition.
 func (a *arrivals) Look() bool {
 	for ; a.sender < a.n; a.sender, a.left = a.sender+1, a.lines() {
 		if a.sender != a.skip && !a.fetch() {
 			return false
+		}
+		if a.odd {
+			return true
 		}
 	}
 	return true
@@ -166,9 +187,12 @@ func (a *arrivals) fetch() bool {
 		if !ok {
 			return false
 		}
-		if rest := to[8*u:]; len(rest) >= 8 {
+		switch rest := to[8*max(u-1, 0):]; {
+		case u == 0:
+			a.odd = data != a.head
+		case len(rest) >= 8:
 			binary.LittleEndian.PutUint64(rest, data)
-		} else {
+		default:
 			var last [8]byte
 			binary.LittleEndian.PutUint64(last[:], data)
 			copy(rest, last[:])

@@ -2,6 +2,7 @@ package symmem
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/symwin/symwin/internal/line"
 	shmsync "github.com/symwin/symwin/sync"
@@ -113,6 +114,18 @@ func (l *Lane) recordOf(r int, sequence uint64) (Record, bool) {
 		return l.team.block(r).fromRing(l.team.number, l.call.Lane, sequence)
 	}
 	return Record{}, false
+}
+
+// Mismatch is the error of a call whose data turned out to be of another call:
+// it shows what the members called, as far as their records are in by now.
+func (l *Lane) Mismatch() error {
+	for range 1000 {
+		if err := l.mismatch(true); err != nil {
+			return err
+		}
+		runtime.Gosched() // the data came before the record, by a few nanoseconds
+	}
+	return &MismatchError{Ranks: []int{l.team.w.rank}, Calls: []Record{l.call}}
 }
 
 // mismatch compares the calls of all members under the current sequence number.
