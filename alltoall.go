@@ -31,10 +31,10 @@ func AllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
 		return fmt.Errorf("alltoall: %w: dst has %d elements, src %d; both must have the same multiple of %d", ErrUsage, len(dst), len(src), n)
 	}
 	to, from := window.Raw(dst), window.Raw(src)
-	if overlap(to, from) {
+	if window.Overlap(to, from) {
 		return fmt.Errorf("alltoall: %w: dst and src overlap", ErrUsage)
 	}
-	call := symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineCE, EltSize: sizeof[T](), Count: uint64(len(src) / n)}
+	call := symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineCE, EltSize: window.SizeOf[T](), Count: uint64(len(src) / n)}
 	size := len(from) / n
 	if small(size) {
 		call.Engine = symmem.EngineLL16
@@ -92,10 +92,10 @@ func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int,
 		return fmt.Errorf("alltoallv: %w: srcCounts add up to %d, src has %d elements", ErrUsage, len(src)-left, len(src))
 	}
 	to, from := window.Raw(dst), window.Raw(src)
-	if overlap(to, from) {
+	if window.Overlap(to, from) {
 		return fmt.Errorf("alltoallv: %w: dst and src overlap", ErrUsage)
 	}
-	call := symmem.Record{Op: symmem.OpAllToAllv, EltSize: sizeof[T]()}
+	call := symmem.Record{Op: symmem.OpAllToAllv, EltSize: window.SizeOf[T]()}
 	e, err := enginesOf(ctx, team, call)
 	if err == nil {
 		err = e.allToAllv(ctx, team, call, to, len(dst), dstCounts, from, srcCounts)

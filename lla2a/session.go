@@ -2,6 +2,7 @@ package lla2a
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 
@@ -46,7 +47,7 @@ type Session[T any] struct {
 // (1 + 2·Size·perPeer·⌈size(T)/8⌉)·16 bytes of every member's window.
 // Errors: ErrUsage, ErrNoSpace (on all members), ErrMismatch.
 func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[T], error) {
-	size := sizeof[T]()
+	size := window.SizeOf[T]()
 	if err := window.CheckType[T](); err != nil {
 		return nil, fmt.Errorf("lla2a.Open: %w", err)
 	}
@@ -245,7 +246,7 @@ func (s *Session[T]) store(to, j int, v *T) {
 	for p := bytesOf(v); len(p) > 0; l += s.pitch {
 		var word [8]byte
 		p = p[copy(word[:], p):]
-		b.put(l, le64(&word), tag)
+		b.put(l, binary.LittleEndian.Uint64(word[:]), tag)
 	}
 }
 
@@ -267,7 +268,7 @@ func (s *Session[T]) take(v *T) {
 	p := bytesOf(v)
 	for _, d := range s.in.data {
 		var word [8]byte
-		putLE64(&word, d)
+		binary.LittleEndian.PutUint64(word[:], d)
 		p = p[copy(p, word[:]):]
 	}
 }

@@ -13,8 +13,3 @@ func blockOf(b []byte, lines int) block {
 func bytesOf[T any](v *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }
-
-func sizeof[T any]() int {
-	var v T
-	return int(unsafe.Sizeof(v))
-}

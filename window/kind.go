@@ -43,7 +43,7 @@ func kindFor[T any]() *kind {
 	if k, ok := kinds.Load(t); ok {
 		return k.(*kind)
 	}
-	k := &kind{name: t.String(), size: sizeOf[T]()}
+	k := &kind{name: t.String(), size: int64(SizeOf[T]())}
 	if field, why := pointerIn(t); why != "" {
 		k.err = &TypeError{Type: k.name, Field: field, Why: why}
 	} else if uint64(k.size) > math.MaxUint32 {

@@ -2,15 +2,15 @@ package window
 
 import "unsafe"
 
-// sizeOf is the size of a T in bytes.
-func sizeOf[T any]() int64 {
+// SizeOf is the size of a T in bytes.
+func SizeOf[T any]() int {
 	var v T
-	return int64(unsafe.Sizeof(v))
+	return int(unsafe.Sizeof(v))
 }
 
 // Raw is the memory of s as bytes. T is free of pointers (CheckType).
 func Raw[T any](s []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(sizeOf[T]()))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*SizeOf[T]())
 }
 
 // typed is n elements over b, which begins on a page: aligned for every type.
@@ -38,8 +38,8 @@ func offsetIn(own, b []byte) (int64, bool) {
 	return int64(at), at < uintptr(len(own)) && len(b) > 0
 }
 
-// overlap reports whether a and b share a byte.
-func overlap(a, b []byte) bool {
+// Overlap reports whether a and b share a byte.
+func Overlap(a, b []byte) bool {
 	_, inA := offsetIn(a, b)
 	_, inB := offsetIn(b, a)
 	return inA || inB

@@ -15,7 +15,7 @@ const pieceBytes = 1<<20 - 4096
 // Copy copies src to the beginning of dst, which is at least as long, in pieces
 // that stay in the caches. Overlapping memory is copied right, as by copy.
 func Copy(dst, src []byte) {
-	if len(src) > pieceBytes && overlap(dst, src) {
+	if len(src) > pieceBytes && Overlap(dst, src) {
 		copy(dst, src)
 		return
 	}
