@@ -25,7 +25,7 @@ const module = "github.com/symwin/symwin"
 // lower rows only, so that each can be read, tested and trusted without those
 // above it. A row that ends in a slash is every package below that folder.
 var layers = [][]string{
-	{"epoch", "internal/env", "internal/line", "internal/futex", "internal/topo"},
+	{"epoch", "internal/env", "internal/line", "internal/futex", "internal/topo", "internal/reduce"},
 	{"internal/shm"},
 	{"sync", "internal/ranktest"},
 	{"symmem"},
@@ -33,6 +33,7 @@ var layers = [][]string{
 	{"lla2a", "ce"},
 	{"."},
 	{"internal/launch"},
+	{"bench/peers"},
 	{"bench"},
 	{"cmd/", "examples/"},
 }
