@@ -32,11 +32,37 @@ type Lane struct {
 	open   bool           // the call was published: giving up now concerns the others
 }
 
+// OpenLane makes a lane of its own over t, for a stream or session whose calls
+// come in an order of their own: beside the team's, from another goroutine. All
+// members open it right behind the same call of the team's lane, whose sequence
+// number is what it goes by. mine is a line of zeroes in the own window where
+// the latest call stands, peers are the members' (the own one included), by team
+// rank. Whoever opens a lane closes it, or World.Close looks at it for ever.
+func (t *Team) OpenLane(mine *[8]uint64, peers []*[8]uint64) *Lane {
+	l := &Lane{mine: (*recordWords)(mine)}
+	for _, p := range peers {
+		l.peers = append(l.peers, (*recordWords)(p))
+	}
+	l.team, l.Watch.place = t, -1
+	l.call.Lane = 1 + int(t.lane.last%maxLane)
+	t.w.know(&l.gate)
+	return l
+}
+
+// maxLane is how many lanes a record can tell apart.
+const maxLane = 1<<24 - 1
+
+// Close says that the lane makes no calls any more.
+func (l *Lane) Close() { l.team.w.forget(&l.gate) }
+
 // Enter begins the call c, whose Team, Lane and Sequence the lane fills in. It
 // fails without having stored anything if the context is done, the world or team
 // is closed or aborted, or another goroutine is inside.
 func (l *Lane) Enter(ctx context.Context, c Record) error {
 	if !l.gate.enter() {
+		if l.call.Lane != 0 {
+			return errBusy("stream")
+		}
 		return errBusy("team")
 	}
 	var err error

@@ -26,11 +26,12 @@ const (
 	OpSend
 	OpRecv
 	OpWaitSignal
+	OpViews
 	opCount
 )
 
 var opNames = [opCount]string{"none", "barrier", "split", "team-close", "alloc", "free", "open", "close",
-	"end-epoch", "alltoall", "alltoallv", "batch", "send", "recv", "wait-signal"}
+	"end-epoch", "alltoall", "alltoallv", "batch", "send", "recv", "wait-signal", "views"}
 
 func (o Op) String() string {
 	if o < opCount {

@@ -137,3 +137,39 @@ func (a *Area) close(ctx context.Context) error {
 	}
 	return lane.Leave(err)
 }
+
+// Scratch is memory in this rank's own window that no other rank knows of, until
+// it is told where: what a rank needs for itself in the middle of a collective,
+// where there is no vote about it.
+type Scratch struct {
+	h     *heap
+	off   int64
+	taken int64
+	bytes []byte
+}
+
+// TakeScratch takes size bytes at the upper end of the own window. They are zero
+// and begin on a page. It is local and may be called from any goroutine inside a
+// call of a lane; a want of space is a *symmem.NoSpaceError and takes nothing.
+func TakeScratch(w *symmem.World, size int64) (*Scratch, error) {
+	if size < 0 || size >= tooLarge {
+		return nil, fmt.Errorf("%w: %d bytes", symmem.ErrUsage, size)
+	}
+	h, taken := heapOf(w), pages(size)
+	off, err := h.takeArea(taken)
+	if err != nil {
+		return nil, err
+	}
+	return &Scratch{h: h, off: off, taken: taken, bytes: h.own()[off : off+size : off+size]}, nil
+}
+
+// Bytes is the memory.
+func (s *Scratch) Bytes() []byte { return s.bytes }
+
+// Offset is where it begins in the own window: what a peer may be told, who
+// checks it with Bytes.
+func (s *Scratch) Offset() uint64 { return uint64(s.off) }
+
+// Give gives the memory back. The caller knows that no peer writes there any
+// more.
+func (s *Scratch) Give() error { return s.h.giveArea(s.off, s.taken) }
