@@ -1,0 +1,9 @@
+//go:build !amd64 || noasm || race
+
+package line
+
+func leaves() []CopyLoop { return nil }
+
+func read(b []byte) uint64 { return readWords(b) }
+
+func fill(b []byte, word uint64) { fillWords(b, word) }
