@@ -1,6 +1,7 @@
 package lla2a
 
 import (
+	"bytes"
 	"sync/atomic"
 
 	"github.com/symwin/symwin/epoch"
@@ -19,13 +20,26 @@ func BytesOf[T any](v *T) []byte { return bytesOf(v) }
 // Lines of the epochs that began the lap are lying about, with wrong data in
 // them: the next lap must not take them for its own.
 func (s *Session[T]) StartAt(i uint64) {
-	s.index = epoch.Index(i)
+	s.enter(epoch.Index(i))
 	atomic.StoreUint64(s.mine.ended(), i)
 	atomic.StoreUint64(s.mine.laps(), i/epoch.Lap)
 	for r := range s.heard {
 		s.heard[r] = i
 	}
-	litter(s.mine, s.slots, s.index)
+	wrong := bytes.Repeat([]byte{0xde, 0xad}, s.in.size)[:s.in.size]
+	for _, first := range firstOfLap(s.index) {
+		for l := 0; l+s.layout.lines <= s.slots; l += s.layout.lines {
+			s.layout.put(s.mine, epoch.RegionStart(first, s.slots)+l, wrong, first.Tag())
+		}
+	}
+}
+
+// firstOfLap is the first two epochs of the lap that now is in, if they are over.
+func firstOfLap(now epoch.Index) (first []epoch.Index) {
+	for i := now - now%epoch.Lap; i < now && len(first) < 2; i++ {
+		first = append(first, i)
+	}
+	return first
 }
 
 // StartAt is what Session's is.
@@ -58,13 +72,26 @@ func (s *Session[T]) BlockWords() []uint64 {
 // TestCall is what tests that open Blocks say they call.
 var TestCall = symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL16}
 
-// OldTags counts the halves of lines in the own block that are of the lap before,
-// for somebody who is in the first half of a lap.
+// OldTags counts the tags in the own block that are of the lap before, for
+// somebody who is in the first half of a lap.
 func (s *Session[T]) OldTags() (old int) {
-	for i := range s.mine[2:] {
-		if atomic.LoadUint64(&s.mine[2+i])>>63 != 0 {
+	for i := 2; i < len(s.mine); i++ {
+		tag := atomic.LoadUint64(&s.mine[i]) >> 32
+		if s.layout.wide {
+			if i%8 != 1 {
+				continue // data; the header's two words come first
+			}
+			tag = atomic.LoadUint64(&s.mine[i])
+		}
+		if tag >= 1<<31 {
 			old++
 		}
 	}
 	return old
 }
+
+// Looks is how often the session has looked at the header of another member.
+func (s *Session[T]) Looks() int { return s.looks }
+
+// Debug is whether this build looks for misuse.
+const Debug = debug

@@ -13,3 +13,6 @@ func blockOf(b []byte, lines int) block {
 func bytesOf[T any](v *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }
+
+// data is the part of a wide line that carries an element.
+func (w *wideLine) data() *[wideBytes]byte { return (*[wideBytes]byte)(unsafe.Pointer(w)) }

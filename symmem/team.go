@@ -99,6 +99,13 @@ func (t *Team) RingAll() {
 	t.ringMembers()
 }
 
+// Nudge is Ring without the barrier: it may miss a member that is just parking,
+// unless the caller's next full barrier is followed by another look.
+func (t *Team) Nudge(r int) { t.block(r).bell.Ring() }
+
+// NudgeAll is RingAll without the barrier, for a caller that has just passed one.
+func (t *Team) NudgeAll() { t.ringMembers() }
+
 func (t *Team) ringMembers() {
 	for _, b := range t.bells {
 		b.Ring()

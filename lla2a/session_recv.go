@@ -1,0 +1,139 @@
+package lla2a
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/symwin/symwin/symmem"
+)
+
+// Recv receives what member `from` sends in slot j of this epoch, waiting for
+// it. An error is local: the call may be repeated.
+func (s *Session[T]) Recv(ctx context.Context, from, j int) (v T, err error) {
+	if err := s.check(symmem.OpRecv, from, j); err != nil {
+		return v, err
+	}
+	for !s.take(from, j, &v) {
+		if err := s.await(ctx, from, 1, j); err != nil {
+			return *new(T), err
+		}
+	}
+	s.hear(from)
+	return v, nil
+}
+
+// RecvAll receives slot j of every member, the own one included, into dst by
+// rank. Every member must have sent it (Bcast does). An error is local: the call
+// may be repeated, and what is in dst until then is not to be used.
+func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
+	if err := s.check(symmem.OpRecv, 0, j); err != nil {
+		return err
+	}
+	if len(dst) < len(s.peers) {
+		return fmt.Errorf("%w: RecvAll into %d elements, the team has %d members", symmem.ErrUsage, len(dst), len(s.peers))
+	}
+	if err := s.await(ctx, 0, len(s.peers), j); err != nil {
+		return err
+	}
+	for from := range s.peers {
+		s.take(from, j, &dst[from])
+		s.hear(from)
+	}
+	return nil
+}
+
+// RecvReduce receives slot j of every member, the own one included, and folds
+// the elements into acc, in the order of ranks: for the same elements the result
+// is the same on every rank, also where the order of additions matters. The
+// accumulator may be of another type than the elements, float64 for float32,
+// say. What is called at once, and errors, are as for RecvAll; fold is called
+// only when all elements have come.
+func RecvReduce[T, A any](ctx context.Context, s *Session[T], j int, acc A, fold func(acc A, v T) A) (A, error) {
+	if err := s.check(symmem.OpRecv, 0, j); err != nil {
+		return acc, err
+	}
+	if err := s.await(ctx, 0, len(s.peers), j); err != nil {
+		return acc, err
+	}
+	var v T
+	for from := range s.peers {
+		s.take(from, j, &v)
+		s.hear(from)
+		acc = fold(acc, v)
+	}
+	return acc, nil
+}
+
+// take copies out what has come from one member in slot j, and reports whether
+// all of it has.
+func (s *Session[T]) take(from, j int, v *T) bool {
+	return s.layout.get(s.mine, s.lineOf(from, j), bytesOf(v), s.tag)
+}
+
+// hear notes what a line of epoch i proves: its sender has ended i epochs. So who
+// hears from everybody in every epoch never looks at a header.
+func (s *Session[T]) hear(from int) {
+	s.heard[from] = max(s.heard[from], uint64(s.index))
+}
+
+// await waits until slot j of n members has come.
+func (s *Session[T]) await(ctx context.Context, from, n, j int) error {
+	s.in.expect(from, n, s.lineOf(from, j), s.tag)
+	if s.in.Look() {
+		return nil
+	}
+	if debug {
+		return s.awaitOrNever(ctx, j)
+	}
+	return s.wait(ctx, symmem.OpRecv, &s.in)
+}
+
+// incoming is the Condition that the elements of members in a row have come.
+type incoming struct {
+	block  block
+	layout layout
+	size   int // of an element, in bytes
+	stride int // lines from one member's slot to the next member's
+
+	from, n int // the members
+	first   int // line of the first one's element
+	tag     uint32
+	have    int // elements, from the first on, that have come
+}
+
+func (in *incoming) expect(from, n, first int, tag uint32) {
+	in.from, in.n, in.first, in.tag, in.have = from, n, first, tag, 0
+}
+
+// Look implements shmsync.Condition. Of small elements it looks at all, whatever
+// is missing before them: the lines of all senders are then on their way here at
+// the same time, and none has to be fetched when the last one has come. Large
+// ones keep the machine busy one by one.
+func (in *incoming) Look() bool {
+	all := true
+	for k := in.have; k < in.n; k++ {
+		if !in.come(k) {
+			if in.layout.wide {
+				return false
+			}
+			all = false
+		} else if all {
+			in.have = k + 1
+		}
+	}
+	return all
+}
+
+func (in *incoming) come(k int) bool {
+	return in.layout.come(in.block, in.first+k*in.stride, in.size, in.tag)
+}
+
+// Missing implements shmsync.Condition.
+func (in *incoming) Missing(into []int) []int {
+	for k := in.have; k < in.n; k++ {
+		if !in.come(k) {
+			into = append(into, in.from+k)
+		}
+	}
+	return into
+}
