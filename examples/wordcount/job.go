@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/symwin/symwin"
@@ -29,14 +28,16 @@ type Result struct {
 type job struct {
 	team     *symwin.Team
 	exchange *Exchange
+	orders   *orders
 	reader   *reader
 	progress *progress
 	tree     *tree     // on rank 0
 	failures []failure // of this rank; on rank 0, in the end, of all
 }
 
-func newJob(w *symwin.World, p *progress) *job {
-	return &job{team: w.Team(), exchange: NewExchange(w.Team(), roundBytes), reader: newReader(), progress: p}
+func newJob(ctx context.Context, w *symwin.World, p *progress) (*job, error) {
+	o, err := newOrders(ctx, w)
+	return &job{team: w.Team(), exchange: NewExchange(w.Team(), roundBytes), orders: o, reader: newReader(), progress: p}, err
 }
 
 // count counts the words of the files under dir: rank 0 lists and deals them,
@@ -84,19 +85,7 @@ func (j *job) count(ctx context.Context, dir string) (*Result, error) {
 	return res, nil
 }
 
-// headStart is what each other rank gets to count while rank 0 is still listing
-// the tree: about what it counts until the rest of GOROOT/src is listed and dealt.
-// More would be dealt without rank 0, less would let the others wait.
-const headStart = 8 << 20
-
-// An order is what rank 0 tells a rank to count.
-type order struct {
-	Share Share
-	Last  bool
-}
-
-// errNoDir ends the job of the other ranks if rank 0 cannot read the directory:
-// they get no order.
+// errNoDir ends the job of the other ranks if rank 0 cannot read the directory.
 var errNoDir = errors.New("rank 0 cannot read the directory")
 
 // A dirError is why rank 0 cannot.
@@ -105,67 +94,87 @@ type dirError struct{ error }
 // countOrders is what other ranks than 0 do: count what they are told to.
 func (j *job) countOrders(ctx context.Context) error {
 	for {
-		in, err := mail(ctx, j.exchange, map[int]order{})
-		if err != nil {
-			return err
+		share, kind, err := j.orders.take(ctx)
+		if err == nil && kind == noDir {
+			err = errNoDir
 		}
-		o, ok := in[0]
-		if !ok {
-			return errNoDir
+		if err == nil {
+			err = j.countShare(ctx, share)
 		}
-		if err := j.countShare(ctx, o.Share); err != nil || o.Last {
+		if err != nil || kind == last {
 			return err
 		}
 	}
 }
 
-// countTree is what rank 0 does: list the tree, deal it out, count its own share.
+// countTree is what rank 0 does: list the tree and deal it out, to the others
+// first and then to itself, until nothing is left.
 func (j *job) countTree(ctx context.Context, dir string) (err error) {
 	if j.tree, err = openTree(dir); err != nil {
-		if _, lost := mail(ctx, j.exchange, map[int]order{}); lost != nil {
+		if lost := j.tellOthers(ctx, noDir); lost != nil {
 			return lost
 		}
 		return dirError{err}
 	}
-	t, others, dealt := j.tree, j.team.Size()-1, 0
-	if others > 0 {
-		t.list(headStart*int64(others), j.progress)
-		if len(t.ahead) > 0 {
-			dealt = len(t.files)
-			if _, err := j.order(ctx, append([]Share{nil}, deal(t.files, others)...), false); err != nil {
-				return err
-			}
+	t := j.tree
+	for {
+		if err := j.keepOthersBusy(ctx); err != nil {
+			return err
 		}
+		if len(t.ahead) > 0 {
+			t.listNext()
+			j.progress.say(func() string { return fmt.Sprintf("listing: %d files", len(t.files)) })
+			continue
+		}
+		mine := t.deal(shareRoom)
+		if len(mine) == 0 {
+			return j.tellOthers(ctx, last)
+		}
+		if err := j.countShare(ctx, mine); err != nil {
+			return err
+		}
+		j.progress.say(func() string { return fmt.Sprintf("counting: file %d of %d", t.next, len(t.files)) })
 	}
-	t.list(math.MaxInt64, j.progress)
-	mine, err := j.order(ctx, deal(t.files[dealt:], others+1), true)
-	if err != nil {
-		return err
-	}
-	return j.countShare(ctx, mine)
 }
 
-// order tells every rank its share and returns the own one.
-func (j *job) order(ctx context.Context, shares []Share, last bool) (Share, error) {
-	out := map[int]order{}
-	for r, s := range shares {
-		out[r] = order{s, last}
+// keepOthersBusy gives every other rank orders for as many shares as it has room
+// for, one each in turn.
+func (j *job) keepOthersBusy(ctx context.Context) error {
+	for given := true; given; {
+		given = false
+		for to := 1; to < j.team.Size(); to++ {
+			room, err := j.orders.wants(ctx, to)
+			if err != nil {
+				return err
+			}
+			if !room {
+				continue
+			}
+			share := j.tree.deal(shareRoom)
+			if len(share) == 0 {
+				return nil
+			}
+			if err := j.orders.give(ctx, to, more, share); err != nil {
+				return err
+			}
+			given = true
+		}
 	}
-	in, err := mail(ctx, j.exchange, out)
-	return in[0].Share, err
+	return nil
+}
+
+func (j *job) tellOthers(ctx context.Context, kind byte) error {
+	for to := 1; to < j.team.Size(); to++ {
+		if err := j.orders.give(ctx, to, kind, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // countShare counts a share. A file that cannot be read is a failure to be told
 // later, and the count goes on.
 func (j *job) countShare(ctx context.Context, share Share) error {
-	var total, done int64
-	for p := range share.parts() {
-		total += p.End - p.Off
-	}
-	j.reader.read = func(bytes int) {
-		done += int64(bytes)
-		j.progress.say(func() string { return fmt.Sprintf("counting: %d %% of rank 0's share", 100*done/total) })
-	}
 	for p, err := range share.parts() {
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -96,7 +95,10 @@ func TestTheAnswerIsTheSameInManyRounds(t *testing.T) {
 	plant(t, dir, map[string]string{"a": "the cat and the hat and", "b/c": strings.Repeat("long", 10) + " the end", "b/d": "cat"})
 	for _, budget := range []int{1, 5, 17} {
 		require.NoError(t, symwin.Run(t.Context(), 3, func(ctx context.Context, w *symwin.World) error {
-			j := newJob(w, nil)
+			j, err := newJob(ctx, w, nil)
+			if err != nil {
+				return err
+			}
 			j.exchange = NewExchange(w.Team(), budget)
 			res, err := j.count(ctx, dir)
 			if err != nil {
@@ -111,17 +113,18 @@ func TestTheAnswerIsTheSameInManyRounds(t *testing.T) {
 	}
 }
 
-// The other ranks get a head start only in a tree that is larger than that.
-func TestAHeadStartCountsEveryFileOnce(t *testing.T) {
+// A tree of many more shares than a rank has orders for, in files that are whole
+// in a share and files that are not.
+func TestEveryShareIsCountedOnce(t *testing.T) {
 	dir := t.TempDir()
-	text := strings.Repeat("all work and no play makes jack a dull boy\n", headStart/4/43)
+	text := strings.Repeat("all work and no play makes jack a dull boy\n", 2*shareBytes/43)
 	files, want := map[string]string{}, map[string]uint64{}
-	for i := range 16 {
-		files[fmt.Sprintf("d%d/f", i)] = text
-		maps.Insert(want, maps.All(words([]byte(text))))
-	}
-	for w := range want {
-		want[w] *= uint64(len(files))
+	for i := range 80 {
+		part := text[:len(text)/(1+i%7*i)]
+		files[fmt.Sprintf("d%d/f%d", i%9, i)] = part
+		for w, n := range words([]byte(part)) {
+			want[w] += n
+		}
 	}
 	plant(t, dir, files)
 	for _, n := range []int{1, 2, 3} {

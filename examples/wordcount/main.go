@@ -97,7 +97,10 @@ func run(ctx context.Context, w *symwin.World, args []string, stdout, stderr io.
 		return bad("DIR is empty; wordcount . counts here")
 	}
 
-	j := newJob(w, p)
+	j, err := newJob(ctx, w, p)
+	if err != nil {
+		return 1, err
+	}
 	res, err := j.count(ctx, dir)
 	var noDir dirError
 	switch {

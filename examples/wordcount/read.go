@@ -16,8 +16,7 @@ const readSize = 256 << 10
 // fit into it.
 type reader struct {
 	scanner
-	buf  []byte
-	read func(bytes int) // told after each piece, for progress
+	buf []byte
 }
 
 func newReader() *reader {
@@ -60,9 +59,6 @@ func (r *reader) count(ctx context.Context, p Part) (err error) {
 		if err != nil {
 			r.scan(r.buf[:held])
 			return err
-		}
-		if r.read != nil {
-			r.read(n)
 		}
 		text := r.buf[:held+n]
 		at += int64(n)

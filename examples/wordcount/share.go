@@ -15,45 +15,44 @@ type Part struct {
 	Size     int64 // of the file when it was found: what it grows by later is left out
 }
 
-// A Share is the parts of files that one rank counts, ready to be sent.
+// A Share is the parts of files that one rank counts next, ready to be sent.
 type Share []byte
 
-// deal shares files out among so many ranks. It lays the files end to end, cuts
-// that into equal pieces and deals them round. So the shares are equal in bytes,
-// and because they are many small pieces from everywhere, they are also alike in
-// how many words they have. Files of no size, which are opened all the same, are
-// dealt one by one.
-func deal(files []found, ranks int) []Share {
-	shares := make([]Share, ranks)
-	var bytes int64
-	for _, f := range files {
-		bytes += f.size
-	}
-	piece := pieceSize(bytes, ranks)
-	to, room, empty := 0, piece, 0
-	for _, f := range files {
-		if f.size == 0 {
-			shares[empty%ranks] = shares[empty%ranks].with(Part{Path: f.path})
-			empty++
-		}
-		for off := int64(0); off < f.size; {
-			end := min(f.size, off+room)
-			shares[to] = shares[to].with(Part{f.path, off, end, f.size})
-			room -= end - off
-			off = end
-			if room == 0 {
-				to, room = (to+1)%ranks, piece
-			}
-		}
-	}
-	return shares
+// shareBytes is what a share has to count, at most: so little that ranks which
+// take shares until there are none end within 3 ms of each other, and so much
+// that what it costs to send one does not show. Small files stay whole, because
+// opening one costs as much as counting 3 KiB of it; a large one becomes many
+// shares.
+const shareBytes = 512 << 10
+
+// A pile is what is to be counted: files, dealt from the front.
+type pile struct {
+	files []found // grows while the tree is listed
+	next  int     // the first that is not dealt
+	off   int64   // of which so much is dealt
 }
 
-// pieceSize makes 64 pieces for each rank, so that one piece more or less is
-// under 2 %, but none so small that opening files twice costs more than that.
-func pieceSize(bytes int64, ranks int) int64 {
-	return max(bytes/int64(64*ranks)+1, 64<<10)
+// deal takes the next share, which is at most room bytes long and empty if
+// nothing is left. The room is enough for a path as long as any that can be
+// opened.
+func (p *pile) deal(room int) (s Share) {
+	for left := int64(shareBytes); p.next < len(p.files) && left > 0; {
+		f := p.files[p.next]
+		if len(s) > 0 && (f.size-p.off > left || len(s)+partBytes(f.path) > room) {
+			break // the next share's
+		}
+		end := min(f.size, p.off+left)
+		s = s.with(Part{f.path, p.off, end, f.size})
+		left -= end - p.off
+		if p.off = end; end == f.size {
+			p.next, p.off = p.next+1, 0
+		}
+	}
+	return s
 }
+
+// partBytes is what a part of the file takes of a share, at most.
+func partBytes(path string) int { return 4*binary.MaxVarintLen64 + len(path) }
 
 func (s Share) with(p Part) Share {
 	for _, v := range []int64{p.Off, p.End, p.Size, int64(len(p.Path))} {

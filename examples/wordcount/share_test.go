@@ -4,52 +4,51 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
-// Every byte is dealt once, in order, and nobody gets more than a piece more
-// than another.
+// Every byte is dealt once, in order, and no share is larger than it may be,
+// though the pile grows while it is dealt.
 func TestDealCoversEveryByteOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var files []found
-		for i, size := range rapid.SliceOfN(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 1<<20)), 0, 50).Draw(t, "sizes") {
-			files = append(files, found{fmt.Sprint("file", i), size})
+		var all []found
+		for i, size := range rapid.SliceOfN(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, 3*shareBytes)), 0, 50).Draw(t, "sizes") {
+			all = append(all, found{strings.Repeat("x", rapid.IntRange(1, 300).Draw(t, "path")) + fmt.Sprint(i), size})
 		}
-		var bytes int64
-		ranks := rapid.IntRange(1, 9).Draw(t, "ranks")
-		got, empty, parts := make([]int64, ranks), make([]int, ranks), map[string][]Part{}
-		for r, s := range deal(files, ranks) {
-			for p, err := range s.parts() {
+		room := rapid.IntRange(partBytes(strings.Repeat("x", 303)), 2000).Draw(t, "room")
+		var p pile
+		parts := map[string][]Part{}
+		for listed := 0; listed < len(all) || p.next < len(p.files); {
+			more := rapid.IntRange(0, len(all)-listed).Draw(t, "listed")
+			p.files = append(p.files, all[listed:listed+more]...)
+			listed += more
+			share, bytes := p.deal(room), int64(0)
+			require.LessOrEqual(t, len(share), room)
+			for part, err := range share.parts() {
 				require.NoError(t, err)
-				if p.Size == 0 {
-					empty[r]++
-				} else {
-					require.Less(t, p.Off, p.End)
-				}
-				got[r] += p.End - p.Off
-				parts[p.Path] = append(parts[p.Path], p)
+				bytes += part.End - part.Off
+				parts[part.Path] = append(parts[part.Path], part)
 			}
+			require.LessOrEqual(t, bytes, int64(shareBytes))
 		}
-		for _, f := range files {
-			bytes += f.size
+		require.Empty(t, p.deal(room))
+		for _, f := range all {
 			of := parts[f.path]
 			require.NotEmpty(t, of)
-			if f.size == 0 {
-				require.Len(t, of, 1)
-			}
-			slices.SortFunc(of, func(a, b Part) int { return int(a.Off - b.Off) })
 			at := int64(0)
 			for _, p := range of {
 				require.Equal(t, Part{f.path, at, p.End, f.size}, p)
 				at = p.End
 			}
 			require.Equal(t, f.size, at)
+			if f.size <= shareBytes {
+				require.Len(t, of, 1, "a small file stays whole")
+			}
 		}
-		require.LessOrEqual(t, slices.Max(got)-slices.Min(got), pieceSize(bytes, ranks))
-		require.LessOrEqual(t, slices.Max(empty)-slices.Min(empty), 1)
 	})
 }
 

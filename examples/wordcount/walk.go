@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// A tree is the list of the regular files under a directory.
+// A tree is the list of the regular files under a directory: the pile that is
+// dealt, and what it comes from.
 type tree struct {
-	files  []found
-	bytes  int64
+	pile
 	failed []failure // directories and files that could not be looked at
 	ahead  []string  // directories still to be listed
 }
@@ -35,15 +35,12 @@ func openTree(dir string) (*tree, error) {
 	return t, t.add(dir)
 }
 
-// list goes on listing until so many bytes have been found, or all.
-func (t *tree) list(upto int64, p *progress) {
-	for len(t.ahead) > 0 && t.bytes < upto {
-		dir := t.ahead[len(t.ahead)-1]
-		t.ahead = t.ahead[:len(t.ahead)-1]
-		if err := t.add(dir); err != nil {
-			t.failDir(dir, err)
-		}
-		p.say(func() string { return fmt.Sprintf("listing: %d files", len(t.files)) })
+// listNext lists one of the directories ahead.
+func (t *tree) listNext() {
+	dir := t.ahead[len(t.ahead)-1]
+	t.ahead = t.ahead[:len(t.ahead)-1]
+	if err := t.add(dir); err != nil {
+		t.failDir(dir, err)
 	}
 }
 
@@ -74,7 +71,6 @@ func (t *tree) add(dir string) error {
 				t.failed = append(t.failed, failure{Path: path, Reason: reason(err)})
 			default:
 				t.files = append(t.files, found{path, size})
-				t.bytes += size
 			}
 		}
 	}
