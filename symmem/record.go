@@ -27,11 +27,15 @@ const (
 	OpRecv
 	OpWaitSignal
 	OpViews
+	OpBroadcast
+	OpAllGather
+	OpAllReduce
 	opCount
 )
 
 var opNames = [opCount]string{"none", "barrier", "split", "team-close", "alloc", "free", "open", "close",
-	"end-epoch", "alltoall", "alltoallv", "batch", "send", "recv", "wait-signal", "views"}
+	"end-epoch", "alltoall", "alltoallv", "batch", "send", "recv", "wait-signal", "views",
+	"broadcast", "allgather", "allreduce"}
 
 func (o Op) String() string {
 	if o < opCount {
@@ -46,11 +50,13 @@ func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 // Engine is the engine that carries a call.
 type Engine uint8
 
-// The engines.
+// The engines: tagged 16-byte lines, copies, blocks that begin with a tagged
+// cache line. Append only.
 const (
 	EngineNone Engine = iota
 	EngineLL16
 	EngineCE
+	EngineLL64
 )
 
 func (e Engine) String() string {
@@ -61,6 +67,8 @@ func (e Engine) String() string {
 		return "ll16"
 	case EngineCE:
 		return "ce"
+	case EngineLL64:
+		return "ll64"
 	}
 	return fmt.Sprintf("engine(%d)", uint8(e))
 }
