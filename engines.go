@@ -10,7 +10,6 @@ import (
 	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/lla2a"
 	"github.com/symwin/symwin/symmem"
-	"github.com/symwin/symwin/window"
 )
 
 // engines is what the front door keeps for one team: both engines, opened by the
@@ -92,12 +91,5 @@ func errInside() error {
 	return fmt.Errorf("%w: another goroutine is inside a collective of this team; Split with one color makes a second team", ErrUsage)
 }
 
-// part is one rank's side of an exchange with peer: where the destination lies
-// in a window, the sender will write there itself.
-func part(w *World, src, dst []byte) ce.Part {
-	p := ce.Part{Src: src, Dst: dst}
-	if len(dst) > 0 {
-		p.At, p.InWindow = window.Find(w, dst)
-	}
-	return p
-}
+// part is one rank's side of an exchange with peer.
+func part(_ *World, src, dst []byte) ce.Part { return ce.Part{Src: src, Dst: dst} }

@@ -9,7 +9,6 @@ import (
 	"github.com/symwin/symwin/epoch"
 	"github.com/symwin/symwin/lla2a"
 	"github.com/symwin/symwin/symmem"
-	"github.com/symwin/symwin/window"
 )
 
 var allToAll = &op{
@@ -116,9 +115,7 @@ func openMove(ctx context.Context, team *symmem.Team, engine string, dst, src []
 		}
 		parts := make([]ce.Part, team.Size())
 		for r := range parts {
-			p := &parts[r]
-			p.Src, p.Dst = src[r*size:][:size], dst[r*size:][:size]
-			p.At, p.InWindow = window.Find(team.World(), p.Dst)
+			parts[r] = ce.Part{Src: src[r*size:][:size], Dst: dst[r*size:][:size]}
 		}
 		return func(ctx context.Context) error { return s.Exchange(ctx, call, parts, false, nil) }, s.Close, nil
 	case "auto":

@@ -4,39 +4,30 @@ import (
 	"sync/atomic"
 
 	"github.com/symwin/symwin/internal/line"
+	"github.com/symwin/symwin/symmem"
 )
 
-// A rank's area of a stream, for a team of n:
+// A rank's area of a stream, for a team of n, in lines of 128 bytes (processors
+// fetch lines in pairs):
 //
-//	n lines   ready[r]     written by receiver r: where it wants this rank's data
-//	n lines   complete[s]  written by sender s: pieces it has copied here, ever
-//	n lines   credit[r]    written by receiver r: staged pieces of this rank it has copied out, ever
-//	n-1 rings ring[s]      written by sender s: its staged pieces for this rank
+//	n  ready[p]     written by p: what it wants of this rank, and what it has for it
+//	n  complete[p]  written by p: pieces it has sent here, ever
+//	n  credit[p]    written by p: of this rank's pieces those it has taken, ever
+//	1  record       written by this rank: its latest call, for a stream with a lane of its own
 //
-// One writer and one reader per line. Counters only grow; readers compare with ≥.
-// A store that announces data is a release after the copy; its load an acquire
-// before the copy out. A credit is a release after the copy out, so the sender's
-// next copy into the piece comes after it.
-const lineWords = 8
-
-// readyLine is what a receiver tells a sender before an operation.
-type readyLine struct {
-	place   uint64 // offset in the receiver's window, or staged
-	length  uint64 // bytes it expects
-	refused uint64 // 0, or 1 + elements that would have come
-	have    uint64 // elements it holds, where it refuses
-}
-
-// staged as a place: into the ring.
-const staged = ^uint64(0)
-
-// control is the flag part of an area, as words.
-type control []uint64
-
-func (c control) line(kind, n, r int) []uint64 {
-	at := (kind*n + r) * lineWords
-	return c[at : at+lineWords : at+lineWords]
-}
+// One writer and one reader per line, the record aside, which all may read.
+// Counters only grow; readers compare with ≥. A store that announces data is a
+// release after the copy; its load an acquire before the copy out. A credit is a
+// release after the copy out, so the sender's next copy into the place comes
+// after it. On amd64 these are plain stores and loads, on arm64 STLR and LDAR.
+//
+// Why two words and not one: a ready line is a message, not a count. It may be
+// written again only when its reader is done with it, and that is what complete
+// says: whoever has complete k of p knows that p has read ready k.
+const (
+	lineWords = 16
+	lineBytes = 8 * lineWords
+)
 
 const (
 	kindReady = iota
@@ -45,33 +36,79 @@ const (
 	kinds
 )
 
-// postReady stores what the sender at the other end reads: the sequence last,
-// with release.
-func postReady(to []uint64, sequence uint64, r readyLine) {
-	line.StoreRelease64(&to[0], r.place)
-	line.StoreRelease64(&to[1], r.length)
-	line.StoreRelease64(&to[2], r.refused)
-	line.StoreRelease64(&to[3], r.have)
-	line.StoreRelease64(&to[lineWords-1], sequence)
+// areaBytes is the size of an area for a team of n.
+func areaBytes(n int) int64 { return int64(kinds*n+1) * lineBytes }
+
+// area is an area as words.
+type area []uint64
+
+func (a area) at(i int) *[8]uint64 { return (*[8]uint64)(a[i*lineWords:]) }
+
+func (a area) line(kind, n, p int) *[8]uint64 { return a.at(kind*n + p) }
+
+func (a area) record(n int) *[8]uint64 { return a.at(kinds * n) }
+
+// ready is what one member tells another before an operation: as a receiver,
+// where it wants the data; as a sender, where the data lies, if the receiver may
+// read it there.
+type ready struct {
+	want   uint64 // offset in the own window: of the final place, or of the ring for this sender
+	length uint64 // bytes it expects
+	source uint64 // offset in the own window of what it sends, or nowhere
+	sends  uint64 // bytes it sends
+	how    how
+	steps  uint64 // of its batch
+	need   uint64 // where it refuses
+	have   uint64
 }
 
-// readReady reads the ready line for an operation, once it has come.
-func readReady(from []uint64, sequence uint64) (readyLine, bool) {
-	if atomic.LoadUint64(&from[lineWords-1]) < sequence {
-		return readyLine{}, false
-	}
-	return readyLine{
-		place:   atomic.LoadUint64(&from[0]),
-		length:  atomic.LoadUint64(&from[1]),
-		refused: atomic.LoadUint64(&from[2]),
-		have:    atomic.LoadUint64(&from[3]),
-	}, true
+// nowhere as a source: in private memory.
+const nowhere = ^uint64(0)
+
+// how a receiver wants its data, or why it wants none.
+type how uint8
+
+const (
+	direct        how = iota // at want, in its window
+	staged                   // in the ring at want, unless it may read the source itself
+	refusedShort             // its destination is too short
+	refusedWindow            // no room for staging in its window
+	refusedMemory            // no memory for it
+	hows
+)
+
+func (h how) refuses() bool { return h >= refusedShort }
+
+// post stores r where its reader looks: {sequence 32 | digest 32} last, with
+// release.
+func (r *ready) post(to *[8]uint64, tag uint64) {
+	// steps and need/have are never both there.
+	line.PublishRecord(to, &[8]uint64{r.want, r.length, r.source, r.sends, r.steps<<8 | uint64(r.how), r.need, r.have, tag})
 }
 
-// ringOf numbers the rings of a receiver by sender; there is none for itself.
-func ringOf(sender, receiver int) int {
-	if sender > receiver {
-		return sender - 1
+// readReady reads a line that has come.
+func readReady(from *[8]uint64) ready {
+	word := atomic.LoadUint64(&from[4])
+	return ready{
+		want:   atomic.LoadUint64(&from[0]),
+		length: atomic.LoadUint64(&from[1]),
+		source: atomic.LoadUint64(&from[2]),
+		sends:  atomic.LoadUint64(&from[3]),
+		how:    how(word),
+		steps:  word >> 8,
+		need:   atomic.LoadUint64(&from[5]),
+		have:   atomic.LoadUint64(&from[6]),
 	}
-	return sender
+}
+
+// tagOf is the last word of a ready line: which operation of the stream it is
+// for, and a digest of the call, so that a rank that calls something else is
+// found by the first line that is read.
+func tagOf(sequence uint64, c *symmem.Record) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	h := uint64(c.Op)<<40 ^ uint64(c.Engine)<<32 ^ uint64(uint32(c.EltSize))
+	for _, v := range [...]uint64{c.Count, uint64(c.Root), c.Digest} {
+		h = (h ^ h>>29 ^ v) * odd
+	}
+	return sequence<<32 | (h^h>>29)*odd>>32
 }

@@ -3,29 +3,45 @@ package ce
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
+	"sync/atomic"
 
-	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
 
 // Batch is a list of copies into the members' windows, to be run together. It
-// may be filled again after Reset; filling it is for one goroutine.
+// may be filled again after Reset; filling it is for one goroutine, while it is
+// not running. It is not to be copied.
 type Batch struct {
 	puts []put
 	err  error // the first bad argument: told by Run
+
+	// For the stream that runs it.
+	order   []int32 // puts by destination, in rotated order; the own ones first
+	steps   []step
+	after   []moment
+	pending Pending
 }
 
 type put struct {
 	to  int
 	at  window.Span
 	src []byte
-	dst []byte // at's memory there, while Run runs
+	dst []byte // at's memory there
+}
+
+// step is what a rank copies of a batch before it waits for the others: entries
+// of order up to end, and of the last one bytes up to cut.
+type step struct {
+	end int
+	cut int
 }
 
 // Put adds a copy of src to `to`'s window at dst. src stays untouched until the
-// batch has run. A length of zero is legal. What is wrong with the arguments is
-// said by Run, before it stores anything.
+// batch has run. A length of zero is legal. Of two copies to one place either may
+// be the one that stays. What is wrong with the arguments is said by Run or by
+// Wait, before anything is stored.
 func Put[T any](b *Batch, to int, dst window.Span, src []T) {
 	if err := window.CheckType[T](); err != nil && b.err == nil {
 		b.err = err
@@ -46,18 +62,36 @@ func Put[T any](b *Batch, to int, dst window.Span, src []T) {
 func (b *Batch) Len() int { return len(b.puts) }
 
 // Reset empties the batch and keeps its memory.
-func (b *Batch) Reset() { b.puts, b.err = b.puts[:0], nil }
+func (b *Batch) Reset() {
+	clear(b.puts)
+	b.puts, b.err = b.puts[:0], nil
+}
 
 // Run runs the batch: it waits until every member is ready to be written to,
 // copies, and returns when every member's batch is complete: then everything
 // that was put into the own window is there. It is collective: every member runs
-// a batch, perhaps an empty one.
+// a batch, perhaps an empty one. It runs behind what was started before.
+//
+// Errors: bad arguments, a closed stream and a ctx that is done by then are
+// local, and the call does not count. Whatever comes later revokes the team, a
+// *PanicError too.
 func (s *Stream) Run(ctx context.Context, b *Batch) error {
+	if !b.pending.Done() {
+		return fmt.Errorf("%w: this batch was started and has not ended", symmem.ErrUsage)
+	}
+	if err := s.check(b); err != nil {
+		return err
+	}
+	if err := s.drain(ctx); err != nil {
+		return err
+	}
+	return s.runBatch(ctx, b)
+}
+
+// check computes where everything goes and in which order.
+func (s *Stream) check(b *Batch) error {
 	if b.err != nil {
 		return b.err
-	}
-	if err := s.usable(); err != nil {
-		return err
 	}
 	w := s.team.World()
 	for i := range b.puts {
@@ -71,34 +105,169 @@ func (s *Stream) Run(ctx context.Context, b *Batch) error {
 		}
 		p.dst = dst
 	}
-	lane := s.team.Lane()
-	if err := lane.Enter(ctx, symmem.Record{Op: symmem.OpBatch, Engine: symmem.EngineCE}); err != nil {
-		return err
+	b.arrange(s.team.Rank(), len(s.edges))
+	b.cut(s.o.StepLarge, s.o.StepBytes)
+	return nil
+}
+
+// arrange orders the puts by destination, beginning at the own rank, so that the
+// members do not all write to the same one first.
+func (b *Batch) arrange(me, n int) {
+	if cap(b.order) < len(b.puts) {
+		b.order = make([]int32, len(b.puts))
 	}
-	s.sequence++
-	me := s.team.Rank()
-	for r := range s.edges {
-		if r != me {
-			postReady(s.edges[r].readyOut, s.sequence, readyLine{place: staged})
-		}
+	b.order = b.order[:len(b.puts)]
+	var few [64]int32
+	next := few[:]
+	if n >= len(few) {
+		next = make([]int32, n+1)
 	}
-	lane.Publish()
-	s.all.Expect(s.sequence)
-	err := lane.Await(ctx, s.all)
-	if err == nil {
-		for i := range b.puts {
-			p := &b.puts[i]
-			window.Copy(p.dst, p.src)
+	turn := func(to int) int {
+		if to -= me; to < 0 {
+			to += n
 		}
-		for r := range s.edges {
-			if e := &s.edges[r]; r != me {
-				e.sent++
-				line.StoreRelease64(e.completeOut, e.sent)
-				e.received++
-				line.StoreRelease64(e.creditOut, e.received)
+		return to
+	}
+	for i := range b.puts {
+		next[turn(b.puts[i].to)+1]++
+	}
+	for k := range n {
+		next[k+1] += next[k]
+	}
+	for i := range b.puts {
+		k := turn(b.puts[i].to)
+		b.order[next[k]] = int32(i)
+		next[k]++
+	}
+}
+
+// largeCopy is from where on a copy counts as large.
+const largeCopy = 1 << 20
+
+// cut divides the batch into steps of at most so many large copies and so many
+// bytes. There is at least one.
+func (b *Batch) cut(most int, bytes int64) {
+	b.steps = b.steps[:0]
+	large, left := 0, bytes
+	for k, i := range b.order {
+		size, at := len(b.puts[i].src), 0
+		if size >= largeCopy {
+			if large++; large > most {
+				b.steps = append(b.steps, step{end: k})
+				large, left = 1, bytes
 			}
 		}
-		err = lane.Await(ctx, (*completes)(s))
+		for int64(size-at) > left {
+			at += int(left)
+			b.steps = append(b.steps, step{end: k, cut: at})
+			large, left = 1, bytes
+		}
+		left -= int64(size - at)
 	}
-	return lane.Leave(err)
+	b.steps = append(b.steps, step{end: len(b.order)})
+}
+
+var batchCall = symmem.Record{Op: symmem.OpBatch, Engine: symmem.EngineCE}
+
+func (s *Stream) runBatch(ctx context.Context, b *Batch) error {
+	if err := s.lane.Enter(ctx, batchCall); err != nil {
+		return err
+	}
+	return s.lane.Leave(s.put(ctx, b))
+}
+
+// put is a batch inside the lane.
+func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
+	defer rescue(&err)
+	defer s.team.World().Catch(debug.SetPanicOnFault(true), &err)
+	s.begin(&batchCall)
+	s.footprint = b.footprint() * int64(len(s.edges))
+	s.long = true
+	n, me := len(s.edges), s.team.Rank()
+	mine := ready{source: nowhere, steps: uint64(len(b.steps))}
+	for k := 1; k < n; k++ {
+		r := (me + k) % n
+		s.edges[r].begin(s.tag, nil, nil, mine)
+		s.open = append(s.open, r)
+	}
+	s.lane.Publish()
+	if err := s.await(ctx, (*hearing)(s)); err != nil {
+		return err
+	}
+	steps := mine.steps
+	for _, r := range s.open {
+		steps = max(steps, s.edges[r].theirs.steps)
+	}
+	if steps > maxSteps {
+		return fmt.Errorf("%w: a batch of %d steps", symmem.ErrRegion, steps)
+	}
+	from := step{}
+	for k := range steps {
+		if k < uint64(len(b.steps)) {
+			s.copyStep(b, from, b.steps[k])
+			from = b.steps[k]
+		}
+		for _, r := range s.open {
+			e := &s.edges[r]
+			e.coming = steps - k
+			e.announce()
+		}
+		if err := s.await(ctx, (*stepped)(s)); err != nil {
+			return err
+		}
+		for _, r := range s.open {
+			s.edges[r].receivedOne()
+		}
+	}
+	return nil
+}
+
+// maxSteps is more than any batch has.
+const maxSteps = 1 << 40
+
+func (b *Batch) footprint() (bytes int64) {
+	for i := range b.puts {
+		bytes += 2 * int64(len(b.puts[i].src))
+	}
+	return bytes
+}
+
+// copyStep copies what lies between two cuts.
+func (s *Stream) copyStep(b *Batch, from, to step) {
+	s.crew.begin()
+	for k := from.end; k < to.end || (k == to.end && to.cut > 0); k++ {
+		p := &b.puts[b.order[k]]
+		lo, hi := 0, len(p.src)
+		if k == from.end {
+			lo = from.cut
+		}
+		if k == to.end {
+			hi = to.cut
+		}
+		s.crew.add(p.dst[lo:hi], p.src[lo:hi])
+	}
+	s.crew.run(s.streaming())
+}
+
+// stepped is the Condition that every member has made this step.
+type stepped Stream
+
+// Look implements shmsync.Condition.
+func (c *stepped) Look() bool {
+	for _, r := range c.open {
+		if c.edges[r].come() == 0 {
+			return c.fatal != nil
+		}
+	}
+	return true
+}
+
+// Missing implements shmsync.Condition.
+func (c *stepped) Missing(into []int) []int {
+	for _, r := range c.open {
+		if e := &c.edges[r]; atomic.LoadUint64(e.completeIn) <= e.received {
+			into = append(into, r)
+		}
+	}
+	return into
 }

@@ -9,51 +9,166 @@ import (
 	"github.com/symwin/symwin/window"
 )
 
+// way is how the bytes of one direction of an edge travel. Both ends choose it by
+// the same two ready lines, so they agree.
+type way uint8
+
+const (
+	push  way = iota // the sender writes to the final place: one copy
+	pull             // the receiver reads the source itself: one copy, or none
+	stage            // through the receiver's ring: two
+)
+
 // edge is what a stream has to do with one peer in one operation: something to
 // send and something to receive, each of any length.
 type edge struct {
 	s    *Stream
 	peer int
 
-	readyIn, readyOut       []uint64
+	readyIn, readyOut       *[8]uint64
 	completeIn, completeOut *uint64
 	creditIn, creditOut     *uint64
-	ringIn, ringOut         []byte
 
-	// Sending. src is what is left; sent counts pieces, ever. An operation has
-	// at least one piece, an empty one if need be: its count also says that the
-	// ready line has been read and may be written again.
-	src    []byte
-	ready  bool // the ready line has come
-	zcopy  bool // the receiver wants it in target, the final place
-	target []byte
-	sent   uint64
-	done   bool
+	mine, theirs ready // the lines of this operation
+	heard        bool  // theirs has come
+	settled      bool  // the ways are chosen
 
-	// Receiving. dst is what is left to copy out; direct: the sender writes to
-	// the final place itself, in one piece.
+	// Sending. src is what is left. sent counts pieces, ever: an operation has at
+	// least one, an empty one if need be, since its count also says that the ready
+	// line has been read and may be written again. owed is how many bytes of the
+	// share were ever given to pieces; a pull takes a granule, to be told when
+	// the source has been read.
+	src      []byte
+	out      way
+	target   []byte // the final place, or this rank's share of the ring
+	outPiece int
+	sent     uint64
+	owed     uint64
+	done     bool
+
+	// Receiving. dst is what is left to be copied out; an operation that folds
+	// has none.
 	dst      []byte
-	direct   bool
-	received uint64
+	in       way
+	from     []byte // the peer's share of the ring, or its source
+	inPiece  int
+	received uint64 // pieces, ever
+	taken    uint64 // as owed, and taken out: the peer's credit
+	coming   uint64 // pieces of this operation that have not been received
+	read     bool   // pull: from has been read
 	got      bool
 }
 
 // begin sets the edge up for one operation and invites the peer.
-func (e *edge) begin(sequence uint64, src, dst []byte, place uint64, refuse readyLine) {
-	e.src, e.target, e.ready, e.zcopy, e.done = src, nil, false, false, false
-	e.dst, e.direct, e.got = dst, place != staged, false
-	r := refuse
-	r.place, r.length = place, uint64(len(dst))
-	postReady(e.readyOut, sequence, r)
+func (e *edge) begin(tag uint64, src, dst []byte, mine ready) {
+	e.mine, e.heard, e.settled = mine, false, false
+	e.src, e.target, e.done = src, nil, false
+	e.dst, e.from, e.read, e.got = dst, nil, false, false
+	e.mine.post(e.readyOut, tag)
+}
+
+// hear reads the peer's ready line once it has come.
+func (e *edge) hear() bool {
+	if e.heard {
+		return true
+	}
+	s := e.s
+	tag := atomic.LoadUint64(&e.readyIn[7])
+	switch ahead := int32(tag>>32) - int32(s.tag>>32); {
+	case ahead < 0:
+		return false
+	case ahead > 0:
+		s.fail(fmt.Errorf("%w: rank %d's ready line is for an operation that this rank has not begun", symmem.ErrRegion, s.team.WorldRank(e.peer)))
+		return false
+	case tag != s.tag:
+		s.otherCall = true
+		s.fail(symmem.ErrMismatch)
+		return false
+	}
+	e.theirs = readReady(e.readyIn)
+	if e.theirs.how >= hows {
+		s.fail(fmt.Errorf("%w: rank %d's ready line says %d", symmem.ErrRegion, s.team.WorldRank(e.peer), e.theirs.how))
+		return false
+	}
+	if e.theirs.how.refuses() && (s.refuser < 0 || e.peer < s.refuser) {
+		s.refuser, s.refused = e.peer, e.theirs
+	}
+	e.heard = true
+	return true
+}
+
+// settle chooses the ways of both directions by the two ready lines, and checks
+// every number of the peer's before it is used.
+func (e *edge) settle() error {
+	e.settled = true
+	w, peer := e.s.team.World(), e.s.team.WorldRank(e.peer)
+	if e.s.void || e.theirs.how.refuses() {
+		e.src, e.out = nil, push
+	} else if e.theirs.length != uint64(len(e.src)) {
+		return fmt.Errorf("%w: rank %d expects %d bytes of rank %d, which sends %d", symmem.ErrMismatch,
+			peer, e.theirs.length, w.Rank(), len(e.src))
+	} else {
+		n := uint64(len(e.src))
+		switch {
+		case e.theirs.how == direct:
+			e.out = push
+		case e.mine.source != nowhere:
+			e.out = pull
+		default:
+			e.out, n = stage, uint64(e.s.ring.share)
+			e.outPiece = e.s.ring.pieceFor(len(e.src), e.s.unit)
+		}
+		if e.out != pull {
+			target, err := window.Bytes(w, peer, e.theirs.want, n)
+			if err != nil {
+				return fmt.Errorf("the ready line of rank %d: %w", peer, err)
+			}
+			e.target = target
+		}
+	}
+	e.coming = 1
+	expects := e.mine.length
+	if e.s.void || e.mine.how.refuses() {
+		e.dst, e.in = nil, push
+	} else if e.theirs.sends != expects {
+		return fmt.Errorf("%w: rank %d sends %d bytes to rank %d, which expects %d", symmem.ErrMismatch,
+			peer, e.theirs.sends, w.Rank(), expects)
+	} else {
+		switch {
+		case e.mine.how == direct:
+			e.in = push
+		case e.theirs.source != nowhere:
+			from, err := window.Bytes(w, peer, e.theirs.source, expects)
+			if err != nil {
+				return fmt.Errorf("the ready line of rank %d: %w", peer, err)
+			}
+			e.in, e.from = pull, from
+		default:
+			e.in = stage
+			_, e.from = e.s.shareOf(e.peer)
+			e.inPiece = e.s.ring.pieceFor(int(expects), e.s.unit)
+			e.coming = (expects + uint64(e.inPiece) - 1) / uint64(e.inPiece)
+		}
+	}
+	return nil
 }
 
 // advance does what can be done now, without waiting, and reports whether it did
 // anything.
 func (e *edge) advance() (moved bool) {
+	if !e.settled {
+		if !e.hear() {
+			return false
+		}
+		if err := e.settle(); err != nil {
+			e.s.fail(err)
+			return false
+		}
+	}
 	if !e.done {
 		moved = e.send()
 	}
-	if !e.got {
+	if !e.got && (e.s.folder == nil || e.in == push || e.read) {
 		moved = e.receive() || moved
 	}
 	return moved
@@ -65,87 +180,109 @@ func (e *edge) over() bool {
 	if !e.done || !e.got {
 		return false
 	}
-	e.src, e.dst, e.target = nil, nil, nil
+	e.src, e.dst, e.target, e.from = nil, nil, nil, nil
 	return true
 }
 
-// send copies what the receiver has room for.
+// send sends a piece if the receiver has room for it.
 func (e *edge) send() bool {
-	if !e.ready {
-		r, ok := readReady(e.readyIn, e.s.sequence)
-		if !ok {
-			return false
-		}
-		if !e.accept(r) {
-			return false
-		}
-	}
-	if e.zcopy {
-		window.Copy(e.target, e.src)
-		e.announce()
+	switch e.out {
+	case push:
+		e.s.copy(e.target, e.src)
 		e.done = true
-		return true
-	}
-	moved := false
-	for !e.done && e.sent-atomic.LoadUint64(e.creditIn) < uint64(e.s.pieces) {
-		n := min(len(e.src), e.s.piece)
-		copy(e.slot(e.ringOut, e.sent), e.src[:n])
-		e.src = e.src[n:]
-		e.announce()
-		e.done, moved = len(e.src) == 0, true
-	}
-	return moved
-}
-
-// accept checks the receiver's ready line and takes its place.
-func (e *edge) accept(r readyLine) bool {
-	if r.length != uint64(len(e.src)) {
-		e.s.fatal = fmt.Errorf("%w: rank %d expects %d bytes of this rank, which sends %d",
-			symmem.ErrMismatch, e.s.team.WorldRank(e.peer), r.length, len(e.src))
-		return false
-	}
-	if r.place != staged {
-		target, err := window.Bytes(e.s.team.World(), e.s.team.WorldRank(e.peer), r.place, r.length)
-		if err != nil {
-			e.s.fatal = fmt.Errorf("the ready line of rank %d: %w", e.s.team.WorldRank(e.peer), err)
+	case pull:
+		if len(e.src) > 0 { // the receiver's invitation is read, and that is all it is told
+			e.src = nil
+			_, e.owed = e.s.ring.place(e.owed, granule)
+			break
+		}
+		e.done = e.credit() == e.owed
+		return e.done
+	case stage:
+		n := min(len(e.src), e.outPiece)
+		off, then := e.s.ring.place(e.owed, n)
+		if then-e.credit() > uint64(e.s.ring.share) {
 			return false
 		}
-		e.target, e.zcopy = target, true
+		copy(e.target[off:], e.src[:n])
+		e.src, e.owed = e.src[n:], then
+		e.done = len(e.src) == 0
 	}
-	e.ready = true
+	e.announce()
 	return true
 }
 
-// announce counts up what the peer reads: a release after the copy.
+// sentBytes is how far this operation's bytes have been sent.
+func (e *edge) sentBytes() int { return int(e.mine.sends) - len(e.src) }
+
+// credit is how much of what is owed the receiver has taken.
+func (e *edge) credit() uint64 {
+	c := atomic.LoadUint64(e.creditIn)
+	if c > e.owed {
+		e.s.fail(fmt.Errorf("%w: rank %d has taken %d bytes of %d", symmem.ErrRegion, e.s.team.WorldRank(e.peer), c, e.owed))
+		return e.owed
+	}
+	return c
+}
+
+// announce counts up what the peer reads: a release after the copy. In a long
+// operation the peer is woken at once, otherwise by the wait that follows.
 func (e *edge) announce() {
 	e.sent++
 	line.StoreRelease64(e.completeOut, e.sent)
-	e.s.team.Ring(e.peer)
+	if e.s.long {
+		e.s.team.Ring(e.peer)
+	}
 }
 
-// receive copies out what has come.
+// come is how many pieces lie here that have not been received.
+func (e *edge) come() uint64 {
+	n := atomic.LoadUint64(e.completeIn) - e.received
+	if n > e.coming {
+		e.s.fail(fmt.Errorf("%w: rank %d announces %d pieces where %d are to come", symmem.ErrRegion, e.s.team.WorldRank(e.peer), n, e.coming))
+		return 0
+	}
+	return n
+}
+
+// receive takes a piece that has come.
 func (e *edge) receive() bool {
 	moved := false
-	for come := atomic.LoadUint64(e.completeIn); !e.got && e.received < come; moved = true {
-		if e.direct {
-			e.dst = nil
-		} else {
-			n := min(len(e.dst), e.s.piece)
-			copy(e.dst[:n], e.slot(e.ringIn, e.received))
-			e.dst = e.dst[n:]
-		}
-		e.received++
-		line.StoreRelease64(e.creditOut, e.received)
-		e.got = len(e.dst) == 0
-		if !e.direct {
-			e.s.team.Ring(e.peer)
-		}
+	if e.in == pull && !e.read {
+		e.s.copy(e.dst, e.from)
+		e.take(granule)
+		e.read, moved = true, true
 	}
-	return moved
+	if e.come() == 0 {
+		return moved
+	}
+	if e.in == stage {
+		n := min(len(e.dst), e.inPiece)
+		copy(e.dst[:n], e.piece(n))
+		e.dst = e.dst[n:]
+		e.take(n)
+	}
+	e.receivedOne()
+	return true
 }
 
-// slot is the ring's place for piece k.
-func (e *edge) slot(ring []byte, k uint64) []byte {
-	at := int(k%uint64(e.s.pieces)) * e.s.piece
-	return ring[at : at+e.s.piece]
+func (e *edge) receivedOne() {
+	e.received++
+	e.coming--
+	e.got = e.coming == 0
+}
+
+// piece is where the next staged piece, of n bytes, lies.
+func (e *edge) piece(n int) []byte {
+	off, _ := e.s.ring.place(e.taken, n)
+	return e.from[off:][:n]
+}
+
+// take gives credit for a piece of n bytes: a release after the copy out.
+func (e *edge) take(n int) {
+	_, e.taken = e.s.ring.place(e.taken, n)
+	line.StoreRelease64(e.creditOut, e.taken)
+	if e.s.long {
+		e.s.team.Ring(e.peer)
+	}
 }

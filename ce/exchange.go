@@ -2,110 +2,222 @@ package ce
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 
 	"github.com/symwin/symwin/symmem"
+	shmsync "github.com/symwin/symwin/sync"
 	"github.com/symwin/symwin/window"
 )
 
 // Part is one rank's side of an edge in an exchange: what it sends to the peer,
-// what it receives from it, and whether the latter lies in a window.
+// and where it wants what the peer sends.
 type Part struct {
 	Src, Dst []byte
-	At       window.Span // where Dst lies, if InWindow
-	InWindow bool
 }
 
 // Refusal says that this rank cannot take what comes.
 type Refusal struct{ Need, Have int }
 
 // Exchange moves parts[r].Src to every member r and parts[r].Dst from it, of any
-// lengths that agree pairwise. The own part is copied here. If any member gives
-// a Refusal, nothing is copied and all return the same *symmem.TooShortError.
+// lengths that agree pairwise, zero included. The own part is copied here. It is
+// the whole of AllToAll, AllGather, Gather, Scatter and Broadcast, with and
+// without counts: they differ in the parts alone (doc.go has the table).
 //
-// votes tells that members may refuse: then everybody hears from everybody
-// before the first copy. It is collective, with the same call and votes on all.
-// parts is not kept; it and the memory may be used again after the return.
+// Each edge goes the shortest way that its two ends allow: a Dst in a window is
+// written by its sender; else a Src in a window is read by its receiver; else the
+// bytes pass through the receiver's staging ring. No rank need know which it is.
+// No Dst may overlap another part's memory. An own part whose Dst is its Src is
+// left alone, which is all that gathering in place takes.
+//
+// If any member gives a Refusal, or has no room for the staging it needs, all
+// return the same *symmem.TooShortError or *symmem.NoSpaceError and the team
+// goes on. votes tells that members may refuse: then everybody hears from
+// everybody before the first copy, and nothing is copied. Without it contents of
+// Dst are undefined after ErrNoSpace.
+//
+// It is collective, with the same call and votes on all members, in the order of
+// the stream: it waits for what was started before. parts is not kept; it and the
+// memory may be used again after the return.
 func (s *Stream) Exchange(ctx context.Context, call symmem.Record, parts []Part, votes bool, refuse *Refusal) error {
-	if err := s.usable(); err != nil {
-		return err
-	}
-	lane := s.team.Lane()
-	if err := lane.Enter(ctx, call); err != nil {
-		return err
-	}
-	s.sequence++
-	s.invite(parts, refuse)
-	lane.Publish()
-	if votes {
-		if tooShort, err := s.hearAll(ctx, lane, refuse); err != nil {
-			return lane.Leave(err)
-		} else if tooShort != nil {
-			// Nobody posts the next ready line before all have read this one.
-			if err := lane.Leave(lane.Rendezvous(ctx)); err != nil {
-				return err
-			}
-			return tooShort
-		}
-	}
 	me := s.team.Rank()
-	window.Copy(parts[me].Dst, parts[me].Src)
-	return lane.Leave(s.carry(ctx, lane))
+	if len(parts) != len(s.edges) {
+		return fmt.Errorf("%w: %d parts for a team of %d", symmem.ErrUsage, len(parts), len(s.edges))
+	}
+	if own := &parts[me]; refuse == nil && len(own.Src) != len(own.Dst) {
+		return fmt.Errorf("%w: this rank sends itself %d bytes and expects %d", symmem.ErrUsage, len(own.Src), len(own.Dst))
+	}
+	return s.call(ctx, call, operation{parts: parts, votes: votes, refuse: refuse})
 }
 
-// invite posts the ready lines of one operation.
-func (s *Stream) invite(parts []Part, refuse *Refusal) {
-	s.open, s.fatal = s.open[:0], nil
-	var r readyLine
-	if refuse != nil {
-		r.refused, r.have = 1+uint64(refuse.Need), uint64(refuse.Have)
-	}
-	n, me := len(s.edges), s.team.Rank()
-	for k := 1; k < n; k++ {
-		p := me + k
-		if p >= n {
-			p -= n
-		}
-		place := staged
-		if parts[p].InWindow {
-			place = uint64(parts[p].At.Offset())
-		}
-		s.edges[p].begin(s.sequence, parts[p].Src, parts[p].Dst, place, r)
-		s.open = append(s.open, p)
-	}
+// operation is what one exchange does.
+type operation struct {
+	parts  []Part
+	votes  bool
+	refuse *Refusal
+
+	folder  Folder
+	length  int  // bytes to be folded here
+	inPlace bool // and sources are written over meanwhile
 }
 
-// hearAll reads every member's ready line and returns the first refusal.
-func (s *Stream) hearAll(ctx context.Context, lane *symmem.Lane, own *Refusal) (*symmem.TooShortError, error) {
-	s.all.Expect(s.sequence)
-	if err := lane.Await(ctx, s.all); err != nil {
-		return nil, err
+// call makes one collective call of the stream's lane. An agreed error is
+// returned by all members, and the team goes on; any other revokes it.
+func (s *Stream) call(ctx context.Context, call symmem.Record, op operation) error {
+	if err := s.drain(ctx); err != nil {
+		return err
 	}
-	for m := range s.edges {
-		if m == s.team.Rank() {
-			if own != nil {
-				return &symmem.TooShortError{Rank: m, Need: own.Need, Have: own.Have}, nil
-			}
-			continue
-		}
-		if r, _ := readReady(s.edges[m].readyIn, s.sequence); r.refused != 0 {
-			return &symmem.TooShortError{Rank: m, Need: int(r.refused - 1), Have: int(r.have)}, nil
-		}
+	if err := s.lane.Enter(ctx, call); err != nil {
+		return err
 	}
-	return nil, nil
+	err := s.lane.Leave(s.operate(ctx, &call, &op))
+	if err == nil && s.refuser >= 0 {
+		return s.refusal()
+	}
+	return err
 }
 
-// carry works on all edges until nothing is left, and waits only when none of
-// them can go on.
-func (s *Stream) carry(ctx context.Context, lane *symmem.Lane) error {
-	for len(s.open) > 0 {
-		if err := lane.Await(ctx, (*progress)(s)); err != nil {
+// operate is an operation inside the lane.
+func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation) (err error) {
+	defer rescue(&err)
+	defer s.team.World().Catch(debug.SetPanicOnFault(true), &err)
+	s.begin(call)
+	if err := s.invite(op); err != nil {
+		return err
+	}
+	s.lane.Publish()
+	if op.votes {
+		if err := s.await(ctx, (*hearing)(s)); err != nil {
 			return err
 		}
-		if s.fatal != nil {
-			return s.fatal
+		s.void = s.refuser >= 0
+	}
+	if own := &op.parts[s.team.Rank()]; op.folder == nil && !s.void && s.refuser != s.team.Rank() && !sameStart(own.Dst, own.Src) {
+		s.copy(own.Dst, own.Src)
+	}
+	for len(s.open) > 0 || s.folding() {
+		if err := s.await(ctx, (*progress)(s)); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// begin forgets the last operation.
+func (s *Stream) begin(call *symmem.Record) {
+	s.sequence++
+	s.tag = tagOf(s.sequence, call)
+	s.unit = max(call.EltSize, 1)
+	s.refuser, s.void, s.fatal, s.otherCall = -1, false, nil, false
+	s.folder, s.folded, s.toFold = nil, 0, 0
+	s.open = s.open[:0]
+}
+
+// invite posts the ready lines, behind which peers may write here.
+func (s *Stream) invite(op *operation) error {
+	n, me := len(s.edges), s.team.Rank()
+	s.footprint, s.long = 0, false
+	needs := op.length > 0 && n > 1
+	for r := range op.parts {
+		p := &op.parts[r]
+		s.footprint += int64(len(p.Src) + len(p.Dst))
+		at, ok := window.Find(s.team.World(), p.Dst)
+		s.places[r] = nowhere
+		if ok {
+			s.places[r] = uint64(at.Offset())
+		} else if r != me && len(p.Dst) > 0 {
+			needs = true
+		}
+	}
+	s.footprint *= int64(n)
+	s.long = s.footprint > longBytes*int64(n)
+	mine := ready{}
+	if op.refuse != nil {
+		mine = ready{how: refusedShort, need: uint64(op.refuse.Need), have: uint64(op.refuse.Have)}
+	} else if needs {
+		if err := s.stage(); err != nil {
+			ok := false
+			if mine, ok = refuseSpace(err); !ok {
+				return err
+			}
+		}
+	}
+	if mine.how.refuses() {
+		s.refuser, s.refused = me, mine
+	} else if op.length > 0 {
+		s.folder, s.toFold, s.inPlace = op.folder, op.length, op.inPlace
+		s.slices[me] = op.parts[me].Src
+	}
+	for k := 1; k < n; k++ {
+		r := me + k
+		if r >= n {
+			r -= n
+		}
+		s.inviteOne(r, &op.parts[r], op, mine)
+		s.open = append(s.open, r)
+	}
+	return nil
+}
+
+// longBytes is from where on a peer is woken for every piece.
+const longBytes = 64 << 10
+
+func (s *Stream) inviteOne(r int, p *Part, op *operation, mine ready) {
+	mine.source, mine.sends = nowhere, uint64(len(p.Src))
+	if at, ok := window.Find(s.team.World(), p.Src); ok && !op.inPlace {
+		mine.source = uint64(at.Offset())
+	}
+	switch mine.length = uint64(len(p.Dst) + op.length); {
+	case mine.how.refuses() || mine.length == 0:
+	case s.places[r] != nowhere:
+		mine.want = s.places[r]
+	default:
+		mine.how = staged
+		mine.want, _ = s.shareOf(r)
+	}
+	s.edges[r].begin(s.tag, p.Src, p.Dst, mine)
+}
+
+// await waits until c holds or something cannot be.
+func (s *Stream) await(ctx context.Context, c shmsync.Condition) error {
+	err := s.lane.Await(ctx, c)
+	if err == nil && s.otherCall {
+		return s.lane.Mismatch()
+	}
+	if err == nil {
+		err = s.fatal
+	}
+	return err
+}
+
+// fail notes what cannot be, and ends the wait in which it was seen.
+func (s *Stream) fail(err error) {
+	if s.fatal == nil {
+		s.fatal = err
+	}
+}
+
+// hearing is the Condition that every member's ready line has come.
+type hearing Stream
+
+// Look implements shmsync.Condition.
+func (h *hearing) Look() bool {
+	for _, r := range h.open {
+		if !h.edges[r].hear() {
+			return h.fatal != nil
+		}
+	}
+	return true
+}
+
+// Missing implements shmsync.Condition.
+func (h *hearing) Missing(into []int) []int {
+	for _, r := range h.open {
+		if !h.edges[r].heard {
+			into = append(into, r)
+		}
+	}
+	return into
 }
 
 // progress is the Condition that some edge has moved, or all are over. Looking
@@ -121,11 +233,15 @@ func (p *progress) Look() bool {
 		moved = e.advance() || moved
 		if e.over() {
 			s.open = append(s.open[:i], s.open[i+1:]...)
+			moved = true
 			continue
 		}
 		i++
 	}
-	return moved || len(s.open) == 0 || s.fatal != nil
+	if s.folding() {
+		moved = s.foldOn() || moved
+	}
+	return moved || s.fatal != nil
 }
 
 // Missing implements shmsync.Condition.

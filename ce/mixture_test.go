@@ -140,7 +140,7 @@ func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], s
 			size := p.length[r][me]
 			parts[r] = ce.Part{Src: message(p.length[me][r], op, me, r), Dst: private[r*lane:][:size]}
 			if p.window[r][me] {
-				parts[r].Dst, parts[r].At, parts[r].InWindow = own[r*lane:][:size], win.At(r*lane, size), true
+				parts[r].Dst = own[r*lane:][:size]
 			}
 		}
 		var no *ce.Refusal

@@ -2,118 +2,187 @@ package ce
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/symwin/symwin/symmem"
-	shmsync "github.com/symwin/symwin/sync"
 	"github.com/symwin/symwin/window"
 )
 
-// Stream is an ordered queue of copy operations of one team. Operations are
-// collective: every member makes the same ones in the same order. They are calls
-// of the team's lane, so one at a time per team.
+// Stream is an ordered queue of copy operations of one team: batches, which may
+// be started and waited for later, and exchanges. Operations are collective:
+// every member makes the same ones in the same order.
+//
+// One goroutine at a time per stream; different streams, also of one team, may be
+// used from different goroutines. A Pending may be asked from anywhere.
 type Stream struct {
 	team *symmem.Team
+	lane *symmem.Lane
+	own  bool // the lane is the stream's own
 	area *window.Area
+	o    Options
+	ring ring
+	crew crew
 
-	sequence uint64 // operations so far
-	piece    int    // bytes of a staged piece
-	pieces   int    // pieces in the ring of one edge
+	edges []edge // by member; the own rank's is unused
+	queue queue
 
-	edges []edge         // by member; the own rank's is unused
-	all   *shmsync.Flags // every member's ready line has come
-	open  []int          // members with something left to do in this operation
-	fatal error          // a peer's number that cannot be
+	// The operation under way.
+	sequence  uint64 // operations so far
+	tag       uint64 // of its ready lines
+	unit      int    // bytes that are never cut
+	footprint int64  // bytes that all members touch, about
+	long      bool   // so many that peers are woken for every piece
+	open      []int  // members with something left to do
+	places    []uint64
+	refuser   int   // the first member that refuses, or -1
+	refused   ready // what it says
+	void      bool  // nothing is to be copied
+	fatal     error // what cannot be
+	otherCall bool  // a peer called something else
 
+	folder         Folder
+	folded, toFold int
+	inPlace        bool
+	slices         [][]byte // what Fold is given
+
+	mu     sync.Mutex // guards queue and closed
 	closed bool
 }
 
-// Options of a stream. The zero value is a good one.
+// Options of a stream. The zero value is a good one. Staging is the same on all
+// members.
 type Options struct {
-	// Staging is the bytes of staging ring per member, 0 for 4 MiB: twice a
-	// common L2. A smaller ring is the slow way, since every line of it must be
-	// taken back from the other core's cache. At most an eighth of the window.
+	// Workers is how many goroutines copy, the one that runs the operation
+	// included; 0: one for every CPU that this rank has to itself, as far as it
+	// can tell. More than one are used for large copies only, and never more in
+	// a process than there are CPUs.
+	Workers int
+	// Staging is the bytes of staging ring per member, taken when an operation
+	// first needs it; 0 for twice the L2. A smaller ring is the slow way, since
+	// every line of it must be taken back from the other core's cache. At most
+	// an eighth of the window.
 	Staging int64
+	// StepLarge and StepBytes bound what a rank copies of a batch before it waits
+	// for the others to have come as far: so many copies of 1 MiB and more, 0 for
+	// 8, and so many bytes, 0 for 512 MiB. Ranks that drift apart write to one
+	// receiver at the same time.
+	StepLarge int
+	StepBytes int64
 }
 
 const (
-	defaultStaging = 4 << 20
-	minPiece       = 1 << 10
-	maxPiece       = 32 << 10
-	piecesAtLeast  = 4 // so that copying in and copying out go on side by side
+	defaultStepLarge = 8
+	defaultStepBytes = 512 << 20
 )
 
-// Open makes a stream. It is collective over team. Errors: ErrNoSpace on all
-// members, ErrMismatch.
+func (o Options) normal(team *symmem.Team) (Options, error) {
+	for _, v := range []struct {
+		name  string
+		value int64
+	}{{"workers", int64(o.Workers)}, {"staging", o.Staging}, {"copies a step", int64(o.StepLarge)}, {"bytes a step", o.StepBytes}} {
+		if v.value < 0 {
+			return o, fmt.Errorf("%w: %s: %d", symmem.ErrUsage, v.name, v.value)
+		}
+	}
+	if o.Workers == 0 {
+		o.Workers = spareCPUs(team)
+	}
+	if o.Staging == 0 {
+		o.Staging = 2 * l2()
+	}
+	o.Staging = min(o.Staging, team.World().Geometry().Window/8)
+	if o.StepLarge == 0 {
+		o.StepLarge = defaultStepLarge
+	}
+	if o.StepBytes == 0 {
+		o.StepBytes = defaultStepBytes
+	}
+	return o, nil
+}
+
+// Open makes a stream whose operations have an order of their own, beside those
+// of the team and of its other streams. It is collective over team. It takes
+// some lines of every member's window; staging comes with the first operation
+// that needs it. Errors: ErrUsage; ErrNoSpace on all members; ErrMismatch.
 func Open(ctx context.Context, team *symmem.Team, o Options) (*Stream, error) {
-	s, err := OpenFor(ctx, team, symmem.Record{Op: symmem.OpOpen, Engine: symmem.EngineCE}, o)
+	s, err := open(ctx, team, symmem.Record{Op: symmem.OpOpen, Engine: symmem.EngineCE}, o)
 	if err != nil {
 		return nil, fmt.Errorf("ce.Open: %w", err)
 	}
+	n := team.Size()
+	records := make([]*[8]uint64, n)
+	for r := range records {
+		records[r] = wordsOf(s.area.Peer(r)).record(n)
+	}
+	s.own, s.lane = true, team.OpenLane(records[team.Rank()], records)
 	return s, nil
 }
 
-// OpenFor is Open as a part of call, which is what records show.
+// OpenFor makes a stream whose operations are calls of the team itself: in one
+// order with its barriers and other engines, so that a rank which calls something
+// else is found in any of them. It is for the front door; call is what it is
+// opened for, as records show it.
 func OpenFor(ctx context.Context, team *symmem.Team, call symmem.Record, o Options) (*Stream, error) {
-	n := team.Size()
-	if o.Staging == 0 {
-		o.Staging = defaultStaging
-	}
-	o.Staging = min(o.Staging, team.World().Geometry().Window/8)
-	if o.Staging < 0 {
-		return nil, fmt.Errorf("%w: staging of %d bytes", symmem.ErrUsage, o.Staging)
-	}
-	ring := int(o.Staging) / max(n-1, 1)
-	piece := min(max(ring/piecesAtLeast, minPiece), maxPiece) &^ 63
-	s := &Stream{team: team, piece: piece, pieces: max(ring/piece, piecesAtLeast)}
-
-	flags := kinds * n * lineWords * 8
-	area, err := window.OpenArea(ctx, team, call, int64(flags)+int64(n-1)*int64(s.pieces)*int64(piece))
+	s, err := open(ctx, team, call, o)
 	if err != nil {
 		return nil, err
 	}
-	s.area = area
-	me := team.Rank()
-	mine := wordsOf(area.Local()[:flags])
-	sequences := make([]*uint64, n)
-	s.edges = make([]edge, n)
+	s.lane = team.Lane()
+	return s, nil
+}
+
+func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options) (*Stream, error) {
+	o, err := o.normal(team)
+	if err != nil {
+		return nil, err
+	}
+	n, me := team.Size(), team.Rank()
+	s := &Stream{team: team, o: o, ring: ringFor(o.Staging, n), crew: crew{workers: o.Workers},
+		edges: make([]edge, n), open: make([]int, 0, n), places: make([]uint64, n), slices: make([][]byte, n)}
+	call.Digest = call.Digest*31 + uint64(s.ring.share)
+	if s.area, err = window.OpenArea(ctx, team, call, areaBytes(n)); err != nil {
+		return nil, err
+	}
+	mine := wordsOf(s.area.Local())
 	for r := range s.edges {
-		theirs := wordsOf(area.Peer(r)[:flags])
+		theirs := wordsOf(s.area.Peer(r))
 		s.edges[r] = edge{
 			s: s, peer: r,
 			readyIn: mine.line(kindReady, n, r), readyOut: theirs.line(kindReady, n, me),
 			completeIn: &mine.line(kindComplete, n, r)[0], completeOut: &theirs.line(kindComplete, n, me)[0],
 			creditIn: &mine.line(kindCredit, n, r)[0], creditOut: &theirs.line(kindCredit, n, me)[0],
 		}
-		if r != me {
-			s.edges[r].ringIn = area.Local()[flags+ringOf(r, me)*s.pieces*piece:][:s.pieces*piece]
-			s.edges[r].ringOut = area.Peer(r)[flags+ringOf(me, r)*s.pieces*piece:][:s.pieces*piece]
-			sequences[r] = &s.edges[r].readyIn[lineWords-1]
-		}
 	}
-	s.all = shmsync.NewFlags(sequences, me+1)
+	s.queue.move = s.move
 	return s, nil
 }
 
-// Close ends the stream and gives its memory back. It is collective over the
-// team, and waits for nothing but the members. A second Close does nothing; other
-// calls on a closed stream return symmem.ErrClosed.
+// Close ends the stream and gives its memory back. It waits for what was started,
+// and is then collective over the team and a call of it. A context that ends
+// before that changes nothing. A second Close does nothing; other calls on a
+// closed stream return symmem.ErrClosed.
 func (s *Stream) Close(ctx context.Context) error {
-	if s.closed {
+	err := s.drain(ctx)
+	if errors.Is(err, symmem.ErrClosed) {
 		return nil
 	}
-	if err := s.area.Close(ctx); err != nil {
+	if err == nil {
+		err = s.area.Close(ctx)
+	}
+	if err == nil && s.ring.memory != nil {
+		// Every member is here, so nobody sends any more.
+		err = s.ring.memory.Give()
+	}
+	if err != nil {
 		return fmt.Errorf("ce.Close: %w", err)
 	}
-	s.closed = true
-	return nil
-}
-
-// usable is the look on entry that the lane does not know to make: the memory of
-// a closed stream belongs to somebody else.
-func (s *Stream) usable() error {
-	if s.closed {
-		return fmt.Errorf("this stream is %w", symmem.ErrClosed)
+	if s.own {
+		s.lane.Close()
 	}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	return nil
 }

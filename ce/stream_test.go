@@ -214,8 +214,8 @@ func TestOpenOptions(t *testing.T) {
 			if err != nil {
 				return fmt.Errorf("staging %d: %w", staging, err)
 			}
-			if pieces, size := s.Ring(); pieces < 4 || size%64 != 0 || size == 0 || int64(pieces*size) > max(staging, 4<<10) {
-				return fmt.Errorf("staging %d: %d pieces of %d", staging, pieces, size)
+			if size := s.Share(); size%64 != 0 || size == 0 || int64(size) > max(staging, 4<<10) {
+				return fmt.Errorf("staging %d: a share of %d", staging, size)
 			}
 			if err := s.Close(ctx); err != nil {
 				return err
@@ -259,16 +259,19 @@ func TestUseAfterClose(t *testing.T) {
 // TestNobodyIsBelieved: what cannot be in a ready line is an error, not a store.
 func TestNobodyIsBelieved(t *testing.T) {
 	for what, c := range map[string]struct {
-		place, length uint64
-		want          error
+		place, length, how uint64
+		want               error
 	}{
-		"beyond the window":  {16<<20 - 4, 8, symmem.ErrRegion},
-		"far beyond":         {1 << 62, 8, symmem.ErrRegion},
-		"overflow":           {math.MaxUint64 - 3, 8, symmem.ErrRegion},
-		"another length":     {ce.Staged, 9, symmem.ErrMismatch},
-		"an absurd length":   {ce.Staged, math.MaxUint64, symmem.ErrMismatch},
-		"length zero":        {0, 0, symmem.ErrMismatch},
-		"staged length zero": {ce.Staged, 0, symmem.ErrMismatch},
+		"beyond the window":  {16<<20 - 4, 8, ce.Direct, symmem.ErrRegion},
+		"far beyond":         {1 << 62, 8, ce.Direct, symmem.ErrRegion},
+		"overflow":           {math.MaxUint64 - 3, 8, ce.Direct, symmem.ErrRegion},
+		"ring beyond":        {16<<20 - 4, 8, ce.Staged, symmem.ErrRegion},
+		"ring overflow":      {math.MaxUint64 - 3, 8, ce.Staged, symmem.ErrRegion},
+		"another length":     {0, 9, ce.Staged, symmem.ErrMismatch},
+		"an absurd length":   {0, math.MaxUint64, ce.Direct, symmem.ErrMismatch},
+		"length zero":        {0, 0, ce.Direct, symmem.ErrMismatch},
+		"staged length zero": {0, 0, ce.Staged, symmem.ErrMismatch},
+		"no such thing":      {0, 8, 77, symmem.ErrRegion},
 	} {
 		t.Run(what, func(t *testing.T) {
 			run(t, 2, func(ctx context.Context, w *symmem.World) error {
@@ -276,8 +279,9 @@ func TestNobodyIsBelieved(t *testing.T) {
 				if err != nil {
 					return err
 				}
+				call := symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineCE}
 				if w.Rank() == 1 {
-					s.PostReady(0, c.place, c.length)
+					s.PostReady(0, call, c.place, c.length, c.how)
 					if err := w.Team().Barrier(ctx); !errors.Is(err, symmem.ErrAborted) || !errors.Is(err, c.want) {
 						return fmt.Errorf("rank 1: %v", err)
 					}
@@ -285,7 +289,6 @@ func TestNobodyIsBelieved(t *testing.T) {
 				}
 				parts := make([]ce.Part, 2)
 				parts[1].Src = make([]byte, 8)
-				call := symmem.Record{Op: symmem.OpBarrier} // as rank 1's
 				if err := s.Exchange(ctx, call, parts, false, nil); !errors.Is(err, c.want) {
 					return fmt.Errorf("rank 0: %v", err)
 				}

@@ -29,6 +29,19 @@ func (w *World) catch(before bool, err *error) {
 	}
 }
 
+// Catch is catch for the engines, where they touch the region outside a wait.
+// It is to be deferred itself:
+//
+//	defer w.Catch(debug.SetPanicOnFault(true), &err)
+func (w *World) Catch(before bool, err *error) {
+	debug.SetPanicOnFault(before)
+	if v := recover(); v != nil {
+		*err = w.r.fault(v)
+		w.gone.Store(true)
+		w.closed.Store(true)
+	}
+}
+
 // fault is a recovered panic as an error, if it was a fault inside the region;
 // any other panic goes on.
 func (r *region) fault(v any) error {

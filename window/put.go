@@ -12,10 +12,13 @@ import (
 // cache. A whole number of pages below it keeps the pieces aligned.
 const pieceBytes = 1<<20 - 4096
 
-// Copy copies src to the beginning of dst, which is at least as long, in pieces
-// that stay in the caches. Overlapping memory is copied right, as by copy.
-func Copy(dst, src []byte) {
-	if len(src) > pieceBytes && Overlap(dst, src) {
+// Copy copies src to the beginning of dst, which is at least as long: in pieces
+// that stay in the caches, or whole, which from 1 MiB on goes past them. The
+// latter is the faster one where source and destination, and what other ranks
+// copy at the same time, are more than the cache they share. Overlapping memory
+// is copied right, as by copy.
+func Copy(dst, src []byte, whole bool) {
+	if whole || len(src) <= pieceBytes || Overlap(dst, src) {
 		copy(dst, src)
 		return
 	}
@@ -40,7 +43,7 @@ func (w *Window[T]) Put(to, off int, src []T) error {
 	if err != nil {
 		return fmt.Errorf("put to rank %d: %w", to, err)
 	}
-	Copy(dst, Raw(src))
+	Copy(dst, Raw(src), false)
 	return nil
 }
 
@@ -52,7 +55,7 @@ func (w *Window[T]) Get(from, off int, dst []T) error {
 	if err != nil {
 		return fmt.Errorf("get from rank %d: %w", from, err)
 	}
-	Copy(Raw(dst), src)
+	Copy(Raw(dst), src, false)
 	return nil
 }
 

@@ -1,0 +1,130 @@
+package ce
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/symwin/symwin/internal/topo"
+	"github.com/symwin/symwin/symmem"
+	"github.com/symwin/symwin/window"
+)
+
+// ring is this rank's staging: one piece of its window, taken when an operation
+// first needs it, and divided evenly among the members that send. Each sender's
+// share is filled from its beginning to its end and then again: a buffer that
+// both sides touch in every operation is the slow way from 8 KiB up, since each
+// of its lines must be taken back from the other core; over twice the L2 they
+// have left it by themselves.
+//
+// A share has one writer, its sender, who is told where it lies by the ready
+// line. Both ends count the bytes that were ever given to pieces (place), so they
+// agree where each piece lies; the receiver's count of what it has taken is the
+// sender's credit.
+type ring struct {
+	share  int // bytes of one sender
+	memory *window.Scratch
+}
+
+const (
+	minShare = 4 << 10
+	minPiece = 1 << 10
+	maxPiece = 32 << 10
+	// piecesOfShare go into a share, so that copying in and copying out go on
+	// side by side, and piecesOfMessage into a message for the same reason.
+	piecesOfShare   = 4
+	piecesOfMessage = 4
+	granule         = 64 // a piece begins on a line
+)
+
+// ringFor cuts staging bytes among the others of a team of n.
+func ringFor(staging int64, n int) ring {
+	return ring{share: max(int(staging)/max(n-1, 1), minShare) &^ (granule - 1)}
+}
+
+// pieceFor is how much of a message of n bytes, in elements of unit bytes,
+// travels at once. Both ends know n.
+func (r *ring) pieceFor(n, unit int) int {
+	piece := min(max(n/piecesOfMessage, minPiece), maxPiece, r.share/piecesOfShare)
+	if piece > n {
+		piece = n
+	}
+	piece = (piece + granule - 1) &^ (granule - 1)
+	if unit > 1 {
+		piece = max(piece-piece%unit, unit)
+	}
+	return piece
+}
+
+// place gives the next piece of n bytes its place in a share of which used bytes
+// were ever given out: what does not fit before the end begins at the beginning.
+func (r *ring) place(used uint64, n int) (off int, then uint64) {
+	n = (n + granule - 1) &^ (granule - 1)
+	off = int(used % uint64(r.share))
+	if off+n > r.share {
+		used += uint64(r.share - off)
+		off = 0
+	}
+	return off, used + uint64(n)
+}
+
+// stage takes the memory if it has not been taken.
+func (s *Stream) stage() error {
+	if s.ring.memory != nil {
+		return nil
+	}
+	memory, err := window.TakeScratch(s.team.World(), int64(s.team.Size()-1)*int64(s.ring.share))
+	if err == nil {
+		s.ring.memory = memory
+	}
+	return err
+}
+
+// shareOf is where sender p's part of the ring lies in the own window.
+func (s *Stream) shareOf(p int) (offset uint64, bytes []byte) {
+	if p > s.team.Rank() {
+		p--
+	}
+	at := p * s.ring.share
+	return s.ring.memory.Offset() + uint64(at), s.ring.memory.Bytes()[at:][:s.ring.share]
+}
+
+// refuseSpace is the ready line of a receiver that has no room for staging.
+func refuseSpace(err error) (ready, bool) {
+	var e *symmem.NoSpaceError
+	if !errors.As(err, &e) {
+		return ready{}, false
+	}
+	r := ready{how: refusedWindow, need: uint64(e.Need), have: uint64(e.Have)}
+	if strings.HasPrefix(e.Where, "/") {
+		r.how = refusedMemory
+	}
+	return r, true
+}
+
+// refusal is the error that all members return: of the first one that refused.
+func (s *Stream) refusal() error {
+	p, r := s.refuser, &s.refused
+	switch r.how {
+	case refusedShort:
+		return &symmem.TooShortError{Rank: p, Need: int(r.need), Have: int(r.have)}
+	case refusedWindow:
+		return &symmem.NoSpaceError{Rank: s.team.WorldRank(p), Need: int64(r.need), Have: int64(r.have), Where: "the window (--window)"}
+	}
+	return &symmem.NoSpaceError{Rank: s.team.WorldRank(p), Need: int64(r.need), Have: int64(r.have), Where: "/dev/shm"}
+}
+
+// l2 and l3 are the caches of CPU 0, which all ranks read alike, whichever CPU
+// they are on.
+var (
+	l2 = sync.OnceValue(func() int64 { return cacheOr(2, 2<<20) })
+	l3 = sync.OnceValue(func() int64 { return cacheOr(3, 16<<20) })
+)
+
+func cacheOr(level int, otherwise int64) int64 {
+	if size := topo.Cache(os.DirFS("/sys"), 0, level); size > 0 {
+		return size
+	}
+	return otherwise
+}
