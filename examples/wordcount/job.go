@@ -126,14 +126,14 @@ func (j *job) countTree(ctx context.Context, dir string) (err error) {
 			j.progress.say(func() string { return fmt.Sprintf("listing: %d files", len(t.files)) })
 			continue
 		}
-		mine := t.deal(shareRoom)
+		mine := t.deal(back, shareRoom)
 		if len(mine) == 0 {
 			return j.tellOthers(ctx, last)
 		}
 		if err := j.countShare(ctx, mine); err != nil {
 			return err
 		}
-		j.progress.say(func() string { return fmt.Sprintf("counting: file %d of %d", t.next, len(t.files)) })
+		j.progress.say(func() string { return fmt.Sprintf("counting: file %d of %d", t.first+t.back, len(t.files)) })
 	}
 }
 
@@ -150,7 +150,7 @@ func (j *job) keepOthersBusy(ctx context.Context) error {
 			if !room {
 				continue
 			}
-			share := j.tree.deal(shareRoom)
+			share := j.tree.deal(front, shareRoom)
 			if len(share) == 0 {
 				return nil
 			}

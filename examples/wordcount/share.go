@@ -25,28 +25,62 @@ type Share []byte
 // shares.
 const shareBytes = 512 << 10
 
-// A pile is what is to be counted: files, dealt from the front.
+// A pile is what is to be counted. Rank 0 takes its shares from the back and
+// deals to the others from the front: files that lie together have words in
+// common, and each rank meets, sends and adds up fewer of them than if the
+// shares were mixed (of GOROOT/src on two ranks 540 000 instead of 610 000, of
+// which half as many have to be sent).
 type pile struct {
-	files []found // grows while the tree is listed
-	next  int     // the first that is not dealt
-	off   int64   // of which so much is dealt
+	files []found // grows at the back while the tree is listed, before anything is taken there
+	first int     // files dealt at the front
+	off   int64   // and bytes of the next one there
+	back  int     // files dealt at the back
+	tail  int64   // and bytes of the next one there
 }
+
+type end int
+
+const (
+	front end = iota
+	back
+)
 
 // deal takes the next share, which is at most room bytes long and empty if
 // nothing is left. The room is enough for a path as long as any that can be
 // opened.
-func (p *pile) deal(room int) (s Share) {
-	for left := int64(shareBytes); p.next < len(p.files) && left > 0; {
-		f := p.files[p.next]
-		if len(s) > 0 && (f.size-p.off > left || len(s)+partBytes(f.path) > room) {
+func (p *pile) deal(at end, room int) (s Share) {
+	for left := int64(shareBytes); left > 0 && p.first+p.back < len(p.files); {
+		next, last := p.first, len(p.files)-1-p.back
+		i := next
+		if at == back {
+			i = last
+		}
+		f := p.files[i]
+		part := Part{f.path, 0, f.size, f.size}
+		if i == next {
+			part.Off = p.off
+		}
+		if i == last {
+			part.End -= p.tail
+		}
+		if len(s) > 0 && (part.End-part.Off > left || len(s)+partBytes(f.path) > room) {
 			break // the next share's
 		}
-		end := min(f.size, p.off+left)
-		s = s.with(Part{f.path, p.off, end, f.size})
-		left -= end - p.off
-		if p.off = end; end == f.size {
-			p.next, p.off = p.next+1, 0
+		rest := part.End - part.Off - left // of the file, for the next share
+		switch {
+		case rest <= 0 && at == front:
+			p.first, p.off = p.first+1, 0
+		case rest <= 0:
+			p.back, p.tail = p.back+1, 0
+		case at == front:
+			part.End -= rest
+			p.off = part.End
+		default:
+			part.Off += rest
+			p.tail = f.size - part.Off
 		}
+		left -= part.End - part.Off
+		s = s.with(part)
 	}
 	return s
 }

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every byte is dealt once, in order, and no share is larger than it may be,
+// Every byte is dealt once, at whichever end, and no share is larger than it may be,
 // though the pile grows while it is dealt.
 func TestDealCoversEveryByteOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -22,11 +22,15 @@ func TestDealCoversEveryByteOnce(t *testing.T) {
 		room := rapid.IntRange(partBytes(strings.Repeat("x", 303)), 2000).Draw(t, "room")
 		var p pile
 		parts := map[string][]Part{}
-		for listed := 0; listed < len(all) || p.next < len(p.files); {
+		for listed := 0; listed < len(all) || p.first+p.back < len(p.files); {
+			at := front
+			if listed == len(all) {
+				at = end(rapid.IntRange(0, 1).Draw(t, "end"))
+			}
 			more := rapid.IntRange(0, len(all)-listed).Draw(t, "listed")
 			p.files = append(p.files, all[listed:listed+more]...)
 			listed += more
-			share, bytes := p.deal(room), int64(0)
+			share, bytes := p.deal(at, room), int64(0)
 			require.LessOrEqual(t, len(share), room)
 			for part, err := range share.parts() {
 				require.NoError(t, err)
@@ -35,10 +39,12 @@ func TestDealCoversEveryByteOnce(t *testing.T) {
 			}
 			require.LessOrEqual(t, bytes, int64(shareBytes))
 		}
-		require.Empty(t, p.deal(room))
+		require.Empty(t, p.deal(front, room))
+		require.Empty(t, p.deal(back, room))
 		for _, f := range all {
 			of := parts[f.path]
 			require.NotEmpty(t, of)
+			slices.SortFunc(of, func(a, b Part) int { return int(a.Off - b.Off) })
 			at := int64(0)
 			for _, p := range of {
 				require.Equal(t, Part{f.path, at, p.End, f.size}, p)
