@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/symwin/symwin/epoch"
-	"github.com/symwin/symwin/symmem"
 )
 
 // Lap is how many epochs pass before a tag comes round again.
@@ -42,21 +41,6 @@ func firstOfLap(now epoch.Index) (first []epoch.Index) {
 	return first
 }
 
-// StartAt is what Session's is.
-func (b *Blocks) StartAt(i uint64) {
-	b.index = epoch.Index(i)
-	litter(b.mine, b.slots, b.index)
-}
-
-// litter leaves in each region what an epoch at the beginning of the lap left.
-func litter(b block, slots int, now epoch.Index) {
-	for first := now - now%epoch.Lap; first < now-now%epoch.Lap+2; first++ {
-		for l := range slots {
-			b.put(epoch.RegionStart(first, slots)+l, 0xdeaddeaddeaddead, first.Tag())
-		}
-	}
-}
-
 // Epoch is the present one.
 func (s *Session[T]) Epoch() uint64 { return uint64(s.index) }
 
@@ -68,9 +52,6 @@ func (s *Session[T]) BlockWords() []uint64 {
 	}
 	return words
 }
-
-// TestCall is what tests that open Blocks say they call.
-var TestCall = symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL16}
 
 // OldTags counts the tags in the own block that are of the lap before, for
 // somebody who is in the first half of a lap.

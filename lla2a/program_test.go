@@ -178,50 +178,6 @@ func startAt(ctx context.Context, team *symmem.Team, s interface{ StartAt(uint64
 	return team.Barrier(ctx)
 }
 
-// blocks plays calls of Blocks with sizes that vary from call to call.
-func blocks(ctx context.Context, w *symmem.World, seed, start uint64, calls int) error {
-	const most = 300
-	team := w.Team()
-	n, me := team.Size(), team.Rank()
-	b, err := lla2a.OpenBlocks(ctx, team, lla2a.TestCall, most)
-	if err != nil {
-		return err
-	}
-	if b.MaxBytes() < most {
-		return fmt.Errorf("room for %d bytes", b.MaxBytes())
-	}
-	if start > 0 {
-		if err := startAt(ctx, team, b, start); err != nil {
-			return err
-		}
-	}
-	sizes := rand.New(rand.NewPCG(seed, 5))
-	local := rand.New(rand.NewPCG(seed, uint64(1000+me)))
-	want := make([]byte, most)
-	for i := start; i < start+uint64(calls); i++ {
-		size := [...]int{0, 1, 7, 8, 9, 16, 100, most}[sizes.IntN(8)]
-		src, dst := make([]byte, n*size), make([]byte, n*size)
-		for to := range n {
-			fill(src[to*size:(to+1)*size], i, me, to, size)
-		}
-		if local.IntN(8) == 0 {
-			time.Sleep(time.Duration(local.IntN(300)) * time.Microsecond)
-		}
-		call := lla2a.TestCall
-		call.EltSize, call.Count = 1, uint64(size)
-		if err := b.AllToAll(ctx, call, dst, src, size); err != nil {
-			return fmt.Errorf("seed %d, call %d: %w", seed, i, err)
-		}
-		for from := range n {
-			fill(want[:size], i, from, me, size)
-			if got := dst[from*size : (from+1)*size]; string(got) != string(want[:size]) {
-				return fmt.Errorf("seed %d, call %d of %d bytes: rank %d got %x from %d, not %x", seed, i, size, me, got, from, want[:size])
-			}
-		}
-	}
-	return b.Close(ctx)
-}
-
 // ahead: rank 0 sends and receives nothing, so it runs as far ahead as it may;
 // the others are slow, and get everything. ended tells how far they are.
 func ahead(ctx context.Context, w *symmem.World, epochs int, ended []atomic.Uint64) error {

@@ -89,14 +89,6 @@ func TestThroughTheWrap(t *testing.T) {
 	}
 }
 
-func TestBlocks(t *testing.T) {
-	for _, n := range worlds {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			run(t, n, func(ctx context.Context, w *symmem.World) error { return blocks(ctx, w, uint64(n), 0, 100) })
-		})
-	}
-}
-
 func TestFarAhead(t *testing.T) {
 	for _, n := range []int{2, 3, 8} {
 		ended := make([]atomic.Uint64, n)

@@ -1,0 +1,45 @@
+package lla2a
+
+import (
+	"bytes"
+	"sync/atomic"
+
+	"github.com/symwin/symwin/epoch"
+	"github.com/symwin/symwin/symmem"
+)
+
+// TestCall is what tests that open Blocks say they call.
+var TestCall = symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL64}
+
+// SmallBlock is the largest block that shares a line with its tag.
+const SmallBlock = smallBlock
+
+// StartAt makes epoch i the present one, as Session's does, with wrong blocks of
+// the epochs that began the lap lying about in all slots.
+func (b *Blocks) StartAt(i uint64) {
+	b.index, b.heard = epoch.Index(i), i
+	atomic.StoreUint64(b.mine.ended(), i)
+	for _, first := range firstOfLap(b.index) {
+		for s := range b.all {
+			for _, size := range []int{smallBlock, b.plan.most} {
+				b.mine.put(b.plan.slot(first, size, s), 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, size))
+			}
+		}
+	}
+}
+
+// OldTags counts the tags in the own slots that are of the lap before, for
+// somebody who is in the first half of a lap.
+func (b *Blocks) OldTags() (old int) {
+	for s := range b.all {
+		for region := range epoch.Index(2) {
+			for _, size := range []int{smallBlock, b.plan.most} {
+				old += int(atomic.LoadUint64(&b.mine.words[b.plan.slot(region, size, s)/8]) >> 31)
+			}
+		}
+	}
+	return old
+}
+
+// Epoch is the present one.
+func (b *Blocks) Epoch() uint64 { return uint64(b.index) }

@@ -1,0 +1,412 @@
+package lla2a_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/symwin/symwin/internal/ranktest"
+	"github.com/symwin/symwin/lla2a"
+	"github.com/symwin/symwin/symmem"
+)
+
+// blockSizes are around every edge: of a word, of a small block, of a line.
+var blockSizes = []int{0, 1, 7, 8, 9, 16, 47, 48, 49, 63, 64, 65, 100, 1000, 1024, 1500}
+
+const mostOfBlocks = 1500
+
+// player plays collectives of Blocks on one member, drawn from seeds that all
+// members share, and checks every byte.
+type player struct {
+	b     *lla2a.Blocks
+	n, me int
+	rng   *rand.Rand // the same on all members
+	local *rand.Rand
+	want  []byte
+}
+
+// blocks plays calls of Blocks from epoch start on, over the world's team or one
+// in another order.
+func blocks(ctx context.Context, w *symmem.World, seed, start uint64, calls int) error {
+	team := w.Team()
+	if seed%2 == 1 {
+		var err error
+		if team, err = w.Team().Split(ctx, 0, w.Size()-w.Rank()); err != nil {
+			return err
+		}
+	}
+	b, err := lla2a.OpenBlocks(ctx, team, lla2a.TestCall, mostOfBlocks)
+	if err != nil {
+		return err
+	}
+	if start > 0 {
+		if err := startAt(ctx, team, b, start); err != nil {
+			return err
+		}
+	}
+	p := &player{b: b, n: team.Size(), me: team.Rank(), want: make([]byte, mostOfBlocks),
+		rng: rand.New(rand.NewPCG(seed, 5)), local: rand.New(rand.NewPCG(seed, uint64(1000+team.Rank())))}
+	ops := []func(context.Context, uint64, int) error{p.allToAll, p.allGather, p.allReduce, p.broadcast}
+	for i := start; i < start+uint64(calls); i++ {
+		if p.local.IntN(8) == 0 { // ranks drift apart
+			time.Sleep(time.Duration(p.local.IntN(300)) * time.Microsecond)
+		}
+		op, size := p.rng.IntN(len(ops)+3), blockSizes[p.rng.IntN(len(blockSizes))]
+		if op >= len(ops) {
+			op = len(ops) - 1 // many broadcasts, in which a root runs ahead
+		}
+		if err := ops[op](ctx, i, size); err != nil {
+			return fmt.Errorf("seed %d, call %d, operation %d of %d bytes, rank %d of %d: %w", seed, i, op, size, p.me, p.n, err)
+		}
+		if old := b.OldTags(); old > 0 && b.Epoch()%lla2a.Lap < 100 {
+			return fmt.Errorf("%d tags of the lap before are left: the next lap would take them for its own", old)
+		}
+	}
+	return b.Close(ctx)
+}
+
+func (p *player) check(got []byte, i uint64, from, to, size int) error {
+	fill(p.want[:size], i, from, to, size)
+	if !bytes.Equal(got, p.want[:size]) {
+		return fmt.Errorf("got %x from %d, not %x", got, from, p.want[:size])
+	}
+	return nil
+}
+
+func callOf(op symmem.Op, size, root int) symmem.Record {
+	c := lla2a.TestCall
+	c.Op, c.EltSize, c.Count, c.Root = op, 1, uint64(size), root
+	return c
+}
+
+// overlapping returns two pieces of that many bytes that are apart, the same, or
+// share a part: what is right in place has to be right in any way.
+func (p *player) overlapping(n int) (dst, src []byte) {
+	m := make([]byte, 2*n+1)
+	switch p.local.IntN(3) {
+	case 0:
+		return m[:n], m[n:][:n]
+	case 1:
+		return m[:n], m[:n]
+	}
+	at := p.local.IntN(n + 1)
+	return m[at:][:n], m[n/2:][:n]
+}
+
+func (p *player) allToAll(ctx context.Context, i uint64, size int) error {
+	dst, src := p.overlapping(p.n * size)
+	for to := range p.n {
+		fill(src[to*size:(to+1)*size], i, p.me, to, size)
+	}
+	if err := p.b.AllToAll(ctx, callOf(symmem.OpAllToAll, size, 0), dst, src, size); err != nil {
+		return err
+	}
+	for from := range p.n {
+		if err := p.check(dst[from*size:(from+1)*size], i, from, p.me, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *player) allGather(ctx context.Context, i uint64, size int) error {
+	dst := make([]byte, p.n*size)
+	src := make([]byte, size)
+	if p.local.IntN(2) == 0 && size > 0 {
+		src = dst[p.local.IntN((p.n-1)*size+1):][:size]
+	}
+	fill(src, i, p.me, broadcast, size)
+	if err := p.b.AllGather(ctx, callOf(symmem.OpAllGather, size, 0), dst, src); err != nil {
+		return err
+	}
+	for from := range p.n {
+		if err := p.check(dst[from*size:(from+1)*size], i, from, broadcast, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allReduce with an operation that depends on the order of the parts, and sees
+// every byte of them.
+func (p *player) allReduce(ctx context.Context, i uint64, size int) error {
+	dst, src := p.overlapping(size)
+	fill(src, i, p.me, broadcast, size)
+	if err := p.b.AllReduce(ctx, callOf(symmem.OpAllReduce, size, 0), dst, src, inOrder); err != nil {
+		return err
+	}
+	parts := make([][]byte, p.n)
+	for r := range parts {
+		parts[r] = make([]byte, size)
+		fill(parts[r], i, r, broadcast, size)
+	}
+	inOrder(p.want[:size], parts...)
+	if !bytes.Equal(dst, p.want[:size]) {
+		return fmt.Errorf("got %x, not %x", dst, p.want[:size])
+	}
+	return nil
+}
+
+func inOrder(dst []byte, parts ...[]byte) {
+	clear(dst)
+	for _, p := range parts {
+		for j, v := range p {
+			dst[j] = dst[j]*7 + v
+		}
+	}
+}
+
+func (p *player) broadcast(ctx context.Context, i uint64, size int) error {
+	root := p.rng.IntN(p.n)
+	if p.rng.IntN(2) == 0 {
+		root = 0
+	}
+	buf := make([]byte, size)
+	if p.me == root {
+		fill(buf, i, root, broadcast, size)
+	}
+	if err := p.b.Broadcast(ctx, callOf(symmem.OpBroadcast, size, root), buf, root); err != nil {
+		return err
+	}
+	return p.check(buf, i, root, broadcast, size)
+}
+
+func TestBlocks(t *testing.T) {
+	for _, n := range worlds {
+		for seed := range uint64(2) {
+			t.Run(fmt.Sprint(n, " ranks ", seed), func(t *testing.T) {
+				run(t, n, func(ctx context.Context, w *symmem.World) error {
+					return blocks(ctx, w, 2*uint64(n)+seed, 0, 100)
+				})
+			})
+		}
+	}
+}
+
+func TestBlocksThroughTheWrap(t *testing.T) {
+	for _, n := range worlds {
+		for before := range uint64(6) {
+			t.Run(fmt.Sprint(n, " ranks ", before), func(t *testing.T) {
+				run(t, n, func(ctx context.Context, w *symmem.World) error {
+					if err := blocks(ctx, w, before, lla2a.Lap-1-before, 20); err != nil {
+						return err
+					}
+					return blocks(ctx, w, 10+before, 2*lla2a.Lap-1-5*before, 40)
+				})
+			})
+		}
+	}
+}
+
+func TestBlocksBetweenProcesses(t *testing.T) {
+	for _, n := range worlds {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { ranktest.Start(t, n, "blocks").Wait() })
+	}
+}
+
+// TestBlocksTakeNoOtherCallsData: members call different things in one epoch, and
+// nobody gets data of another call. Whoever waits for anything is told so.
+func TestBlocksTakeNoOtherCallsData(t *testing.T) {
+	type play func(context.Context, *lla2a.Blocks) error
+	toAll := func(size, elt int) play {
+		return func(ctx context.Context, b *lla2a.Blocks) error {
+			c := callOf(symmem.OpAllToAll, size/elt, 0)
+			c.EltSize = elt
+			return b.AllToAll(ctx, c, make([]byte, 2*size), make([]byte, 2*size), size)
+		}
+	}
+	gather := func(size int) play {
+		return func(ctx context.Context, b *lla2a.Blocks) error {
+			return b.AllGather(ctx, callOf(symmem.OpAllGather, size, 0), make([]byte, 2*size), make([]byte, size))
+		}
+	}
+	digest := func(d uint64) play {
+		return func(ctx context.Context, b *lla2a.Blocks) error {
+			c := callOf(symmem.OpAllReduce, 8, 0)
+			c.Digest = d
+			return b.AllReduce(ctx, c, make([]byte, 8), make([]byte, 8), inOrder)
+		}
+	}
+	cast := func(size, root int) play {
+		return func(ctx context.Context, b *lla2a.Blocks) error {
+			return b.Broadcast(ctx, callOf(symmem.OpBroadcast, size, root), make([]byte, size), root)
+		}
+	}
+	for what, plays := range map[string][2]play{
+		"sizes in as many lines":          {toAll(3, 1), toAll(8, 1)},
+		"sizes in more lines":             {toAll(100, 1), toAll(1000, 1)},
+		"sizes in other slots":            {toAll(8, 1), toAll(100, 1)},
+		"nothing and something":           {toAll(0, 1), toAll(8, 1)},
+		"element sizes":                   {toAll(64, 8), toAll(64, 4)},
+		"operations":                      {gather(8), digest(0)},
+		"operations with other memory":    {toAll(8, 1), gather(8)},
+		"reductions":                      {digest(1), digest(2)},
+		"roots":                           {cast(8, 1), cast(8, 0)}, // both wait
+		"broadcast and all-to-all":        {toAll(8, 1), cast(8, 0)},
+		"broadcasts of other sizes":       {cast(8, 1), cast(9, 1)},
+		"broadcasts of small and large":   {cast(8, 1), cast(900, 1)},
+		"broadcast and all-gather, large": {gather(500), cast(500, 0)},
+	} {
+		t.Run(what, func(t *testing.T) {
+			errs := make([]error, 2)
+			run(t, 2, func(ctx context.Context, w *symmem.World) error {
+				b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, mostOfBlocks)
+				if err != nil {
+					return err
+				}
+				for range 3 {
+					if err := toAll(8, 1)(ctx, b); err != nil {
+						return err
+					}
+				}
+				err = plays[w.Rank()](ctx, b)
+				if err == nil { // a root that had nothing to wait for: it hears of it in the next call
+					err = toAll(8, 1)(ctx, b)
+				}
+				errs[w.Rank()] = err
+				return nil
+			})
+			for r, err := range errs {
+				if !errors.Is(err, symmem.ErrMismatch) {
+					require.ErrorIs(t, err, symmem.ErrAborted, "rank %d", r)
+				}
+			}
+			require.ErrorIs(t, errors.Join(errs...), symmem.ErrMismatch)
+		})
+	}
+}
+
+// TestTwoRootsAreFoundOut: each of two members takes itself for the root, so
+// neither waits; the next call they receive anything in tells.
+func TestTwoRootsAreFoundOut(t *testing.T) {
+	errs := make([]error, 2)
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 64)
+		if err != nil {
+			return err
+		}
+		if err := b.Broadcast(ctx, callOf(symmem.OpBroadcast, 8, w.Rank()), make([]byte, 8), w.Rank()); err != nil {
+			return err
+		}
+		errs[w.Rank()] = b.AllGather(ctx, callOf(symmem.OpAllGather, 8, 0), make([]byte, 16), make([]byte, 8))
+		return nil
+	})
+	for r, err := range errs {
+		if !errors.Is(err, symmem.ErrMismatch) {
+			require.ErrorIs(t, err, symmem.ErrAborted, "rank %d", r)
+		}
+	}
+	require.ErrorIs(t, errors.Join(errs...), symmem.ErrMismatch)
+}
+
+// TestTheRootWaitsForRoom: a root of broadcasts runs ahead of a member that
+// sleeps, but no further than the second region.
+func TestTheRootWaitsForRoom(t *testing.T) {
+	release := make(chan struct{})
+	run(t, 3, func(ctx context.Context, w *symmem.World) error {
+		b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 64)
+		if err != nil {
+			return err
+		}
+		if w.Rank() == 1 {
+			<-release
+		}
+		buf := make([]byte, 64)
+		for i := range uint64(6) {
+			if w.Rank() == 0 {
+				fill(buf, i, 0, broadcast, 64)
+				if i == 2 {
+					time.AfterFunc(3*time.Millisecond, func() { close(release) })
+				}
+			}
+			if err := b.Broadcast(ctx, callOf(symmem.OpBroadcast, 64, 0), buf, 0); err != nil {
+				return err
+			}
+			want := make([]byte, 64)
+			if fill(want, i, 0, broadcast, 64); !bytes.Equal(buf, want) {
+				return fmt.Errorf("rank %d, broadcast %d: overwritten: %x", w.Rank(), i, buf)
+			}
+		}
+		return b.Close(ctx)
+	})
+}
+
+func TestBlocksMisuse(t *testing.T) {
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		for _, most := range []int{-1, 1 << 30} {
+			if _, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, most); !errors.Is(err, symmem.ErrUsage) {
+				return fmt.Errorf("blocks of %d: %v", most, err)
+			}
+		}
+		for range 3 {
+			if _, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 1<<23); !errors.Is(err, symmem.ErrNoSpace) {
+				return fmt.Errorf("without room: %v", err)
+			}
+		}
+		b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 100)
+		if err != nil {
+			return err
+		}
+		call, big := lla2a.TestCall, make([]byte, 300)
+		for what, err := range map[string]error{
+			"too large":        b.AllToAll(ctx, call, big[:202], big, 101),
+			"below nothing":    b.AllToAll(ctx, call, nil, big, -1),
+			"large gather":     b.AllGather(ctx, call, big[:202], big[:101]),
+			"large reduction":  b.AllReduce(ctx, call, big[:101], big[:101], inOrder),
+			"short dst":        b.AllToAll(ctx, call, big[:15], big, 8),
+			"short src":        b.AllToAll(ctx, call, big[:16], big[:15], 8),
+			"uneven gather":    b.AllGather(ctx, call, big[:17], big[:8]),
+			"uneven reduction": b.AllReduce(ctx, call, big[:9], big[:8], inOrder),
+			"large broadcast":  b.Broadcast(ctx, call, big[:101], 0),
+			"root below 0":     b.Broadcast(ctx, call, big[:8], -1),
+			"no such root":     b.Broadcast(ctx, call, big[:8], 2),
+		} {
+			if !errors.Is(err, symmem.ErrUsage) {
+				return fmt.Errorf("%s: %v", what, err)
+			}
+		}
+		if err := b.AllToAll(ctx, call, big[:100], big[100:200], 50); err != nil {
+			return fmt.Errorf("after misuse: %w", err)
+		}
+		return b.Close(ctx)
+	})
+}
+
+func TestBlocksAllocateNothing(t *testing.T) {
+	var allocs float64
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 1000)
+		if err != nil {
+			return err
+		}
+		dst, src := make([]byte, 2000), make([]byte, 2000)
+		once := func() {
+			for _, size := range []int{8, 1000} {
+				if err := errors.Join(
+					b.AllToAll(ctx, lla2a.TestCall, dst[:2*size], src, size),
+					b.AllGather(ctx, lla2a.TestCall, dst[:2*size], src[:size]),
+					b.AllReduce(ctx, lla2a.TestCall, dst[:size], src[:size], inOrder),
+					b.Broadcast(ctx, lla2a.TestCall, dst[:size], 0),
+					b.Broadcast(ctx, lla2a.TestCall, dst[:size], 1),
+				); err != nil {
+					panic(err)
+				}
+			}
+		}
+		if w.Rank() == 0 {
+			allocs = testing.AllocsPerRun(200, once)
+		} else {
+			for range 201 {
+				once()
+			}
+		}
+		return b.Close(ctx)
+	})
+	require.Zero(t, allocs)
+}
