@@ -13,9 +13,9 @@ func Raw[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*SizeOf[T]())
 }
 
-// typed is n elements over b, which begins on a page: aligned for every type.
+// Typed is n elements over b, which begins on a page: aligned for every type.
 // Its length was computed from n.
-func typed[T any](b []byte, n int) []T {
+func Typed[T any](b []byte, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 

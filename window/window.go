@@ -79,7 +79,7 @@ func (w *Window[T]) Peer(r int) []T {
 	if !b.handed.Load() && b.handed.CompareAndSwap(false, true) {
 		b.heap.w.Hold()
 	}
-	return typed[T](data, b.n)
+	return Typed[T](data, b.n)
 }
 
 // At is the place of n elements from off on, in every rank's window. A place
