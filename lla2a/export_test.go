@@ -1,8 +1,8 @@
 package lla2a
 
 import (
-	"bytes"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/symwin/symwin/epoch"
 )
@@ -11,7 +11,7 @@ import (
 const Lap = epoch.Lap
 
 // BytesOf is the memory of a value.
-func BytesOf[T any](v *T) []byte { return bytesOf(v) }
+func BytesOf[T any](v *T) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)) }
 
 // StartAt makes epoch i the present one, as if all before it had been played. All
 // members call it, between two barriers.
@@ -22,13 +22,16 @@ func (s *Session[T]) StartAt(i uint64) {
 	s.enter(epoch.Index(i))
 	atomic.StoreUint64(s.mine.ended(), i)
 	atomic.StoreUint64(s.mine.laps(), i/epoch.Lap)
-	for r := range s.heard {
-		s.heard[r] = i
+	for r := range s.peers {
+		s.peers[r].heard = i
 	}
-	wrong := bytes.Repeat([]byte{0xde, 0xad}, s.in.size)[:s.in.size]
+	var wrong T
+	for i := range BytesOf(&wrong) {
+		BytesOf(&wrong)[i] = 0xde
+	}
 	for _, first := range firstOfLap(s.index) {
 		for l := 0; l+s.layout.lines <= s.slots; l += s.layout.lines {
-			s.layout.put(s.mine, epoch.RegionStart(first, s.slots)+l, wrong, first.Tag())
+			put(s.layout, s.mine, epoch.RegionStart(first, s.slots)+l, &wrong, first.Tag())
 		}
 	}
 }
@@ -56,16 +59,11 @@ func (s *Session[T]) BlockWords() []uint64 {
 // OldTags counts the tags in the own block that are of the lap before, for
 // somebody who is in the first half of a lap.
 func (s *Session[T]) OldTags() (old int) {
-	for i := 2; i < len(s.mine); i++ {
-		tag := atomic.LoadUint64(&s.mine[i]) >> 32
-		if s.layout.wide {
-			if i%8 != 1 {
-				continue // data; the header's two words come first
-			}
-			tag = atomic.LoadUint64(&s.mine[i])
-		}
-		if tag >= 1<<31 {
-			old++
+	for l := 1; l < 1+2*s.slots; l += s.layout.lines {
+		if s.layout.cell {
+			old += oldTag(s.layout.tag(s.mine, l), 0)
+		} else {
+			old += oldTag(&s.mine[2*l], 32) + oldTag(&s.mine[2*l+1], 32)
 		}
 	}
 	return old
@@ -76,3 +74,7 @@ func (s *Session[T]) Looks() int { return s.looks }
 
 // Debug is whether this build looks for misuse.
 const Debug = debug
+
+func oldTag(word *uint64, shift uint) int {
+	return int(atomic.LoadUint64(word) >> shift >> 31 & 1)
+}

@@ -26,25 +26,34 @@ type Session[T any] struct {
 	area    *window.Area
 	watch   *symmem.Watch
 	layout  layout
+	me      int // own team rank
 	perPeer int
 	slots   int // lines of one region
 	mine    block
-	peers   []block
+	peers   []peer
 
 	index  epoch.Index
 	tag    uint32 // of the present epoch
 	region int    // line at which its region begins
 	unrung bool   // something was sent since doorbells were last looked at behind a full barrier
 
-	heard []uint64 // by member: how many epochs it is known to have ended, at least
-	looks int      // at headers of other members; dense traffic needs none
+	looks int // at headers of other members; dense traffic needs none
 
 	in   incoming
 	room roomFor
 	lap  newLap
 
+	never  never
 	sent   []uint64 // by member and slot, under symwindebug: 1 + the last epoch it was sent in
+	shut   bool     // closed, or a new lap has begun and not come through
 	closed bool
+}
+
+// peer is what a member knows of another, and of itself.
+type peer struct {
+	block block
+	bell  *shmsync.Doorbell
+	heard uint64 // how many epochs it is known to have ended, at least
 }
 
 // Open makes a session with perPeer slots from each member to each other. It is
@@ -52,8 +61,8 @@ type Session[T any] struct {
 //
 // T is any type free of pointers and not of size zero; that is checked here, once.
 // The session takes, of every member's window, 128 bytes and two regions of
-// Size·perPeer elements: 16, 32 or 64 bytes for elements of up to 8, 16 or 32
-// bytes, and 64 for every 56 bytes of a larger one.
+// Size·perPeer elements: 16 bytes for one of up to 8 bytes, otherwise its size
+// and 8 bytes, in cache lines of 64.
 // Errors: ErrUsage, ErrNoSpace (on all members), ErrMismatch.
 func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[T], error) {
 	if err := window.CheckType[T](); err != nil {
@@ -72,13 +81,12 @@ func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[
 	}
 	s := &Session[T]{
 		team: team, area: area, watch: symmem.NewWatch(team),
-		layout: a, perPeer: perPeer, slots: slots,
-		heard: make([]uint64, team.Size()),
+		layout: a, me: team.Rank(), perPeer: perPeer, slots: slots,
 	}
 	for r := range team.Size() {
-		s.peers = append(s.peers, blockOf(area.Peer(r)[beforeHeader:], 1+2*slots))
+		s.peers = append(s.peers, peer{block: blockOf(area.Peer(r)[beforeHeader:], 1+2*slots), bell: team.Bell(r)})
 	}
-	s.mine = s.peers[team.Rank()]
+	s.mine = s.peers[s.me].block
 	s.in = incoming{block: s.mine, layout: a, size: size, stride: perPeer * a.lines}
 	s.lap = newLapOf(s.peers, team.Rank())
 	if debug {
@@ -105,7 +113,7 @@ func (a layout) plan(members, perPeer, size int) (slots, bytes int, err error) {
 	if slots, err = epoch.Slots(elts, min(size, 1)*8*a.lines); err != nil {
 		return 0, 0, err
 	}
-	slots = (slots + cacheLine - 1) &^ (cacheLine - 1)
+	slots = (slots + perCacheLine - 1) &^ (perCacheLine - 1)
 	if bytes, err = epoch.Requirement(1, slots); err != nil {
 		return 0, 0, err
 	}
@@ -135,38 +143,29 @@ func (s *Session[T]) Close(ctx context.Context) error {
 	if err := s.area.Close(ctx); err != nil {
 		return fmt.Errorf("lla2a.Close: %w", err)
 	}
-	s.closed = true
+	s.closed, s.shut = true, true
 	s.team.World().Unhold()
 	return nil
 }
 
-// check is the look on entry of an operation on slot j, of and to a member: it
-// fails before anything is stored. What it looks at stays in the cache.
-func (s *Session[T]) check(op symmem.Op, peer, j int) error {
-	if uint(peer) >= uint(len(s.peers)) || uint(j) >= uint(s.perPeer) || s.lap.begun {
-		return s.misuse(op, peer, j)
-	}
-	return s.usable()
+// refused reports whether an operation on slot j, of or to a member, may not
+// start; refusal says why. What it looks at stays in the cache.
+func (s *Session[T]) refused(peer, j int) bool {
+	return uint(peer) >= uint(len(s.peers)) || uint(j) >= uint(s.perPeer) || s.shut || s.team.Ended()
 }
 
-func (s *Session[T]) usable() error {
-	if s.closed {
-		return fmt.Errorf("this session is %w", symmem.ErrClosed)
-	}
-	return s.team.Usable()
-}
-
-// misuse says what check has found.
-func (s *Session[T]) misuse(op symmem.Op, peer, j int) error {
+func (s *Session[T]) refusal(op symmem.Op, peer, j int) error {
 	switch {
 	case s.closed:
-		return s.usable()
+		return fmt.Errorf("this session is %w", symmem.ErrClosed)
 	case peer < 0 || peer >= len(s.peers):
 		return fmt.Errorf("%w: %v: rank %d of a team of %d", symmem.ErrUsage, op, peer, len(s.peers))
 	case j < 0 || j >= s.perPeer:
 		return fmt.Errorf("%w: %v: slot %d of a session with %d per peer", symmem.ErrUsage, op, j, s.perPeer)
+	case s.shut && op != symmem.OpEndEpoch:
+		return fmt.Errorf("%w: %v: EndEpoch has failed while a new lap of tags began; call it again first", symmem.ErrUsage, op)
 	}
-	return fmt.Errorf("%w: %v: EndEpoch has failed while a new lap of tags began; call it again first", symmem.ErrUsage, op)
+	return s.team.Usable()
 }
 
 // wait waits for c, and before that rings those who may sleep on what was sent.

@@ -16,8 +16,8 @@ import (
 // new lap; should that wait fail, the epoch goes on, and only EndEpoch may be
 // called, again.
 func (s *Session[T]) EndEpoch(ctx context.Context) error {
-	if err := s.usable(); err != nil {
-		return err
+	if s.closed || s.team.Ended() {
+		return s.refusal(symmem.OpEndEpoch, 0, 0)
 	}
 	next := s.index + 1
 	// One writer, this rank. It is a release: the receives of this epoch are over
@@ -30,7 +30,7 @@ func (s *Session[T]) EndEpoch(ctx context.Context) error {
 			return err
 		}
 	}
-	s.heard[s.team.Rank()] = uint64(next)
+	s.peers[s.me].heard = uint64(next)
 	s.enter(next)
 	s.unrung = false
 	s.team.NudgeAll()
@@ -43,14 +43,13 @@ func (s *Session[T]) EndEpoch(ctx context.Context) error {
 type newLap struct {
 	ended *shmsync.Flags // the others' counts of ended epochs
 	laps  *shmsync.Flags // and of laps they have cleared their blocks for
-	begun bool           // and not come through
 }
 
-func newLapOf(peers []block, me int) newLap {
+func newLapOf(peers []peer, me int) newLap {
 	ended, laps := make([]*uint64, len(peers)), make([]*uint64, len(peers))
-	for r, b := range peers {
+	for r, p := range peers {
 		if r != me {
-			ended[r], laps[r] = b.ended(), b.laps()
+			ended[r], laps[r] = p.block.ended(), p.block.laps()
 		}
 	}
 	return newLap{ended: shmsync.NewFlags(ended, me+1), laps: shmsync.NewFlags(laps, me+1)}
@@ -61,7 +60,7 @@ func newLapOf(peers []block, me int) newLap {
 // lap begins.
 func (s *Session[T]) beginLap(ctx context.Context) error {
 	lap := uint64(s.index)/epoch.Lap + 1
-	s.lap.begun = true
+	s.shut = true
 	s.unrung = true
 	if *s.mine.laps() < lap { // else an EndEpoch that failed has done it: peers may write here already
 		s.lap.ended.Expect(uint64(s.index) + 1)
@@ -76,6 +75,6 @@ func (s *Session[T]) beginLap(ctx context.Context) error {
 	if err := s.wait(ctx, symmem.OpEndEpoch, s.lap.laps); err != nil {
 		return err
 	}
-	s.lap.begun = false
+	s.shut = false
 	return nil
 }

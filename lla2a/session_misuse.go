@@ -28,7 +28,7 @@ func (s *Session[T]) note(to, j int) { s.sent[to*s.perPeer+j] = uint64(s.index) 
 // symwindebug, since it reads the headers of those it waits for.
 type never struct {
 	*incoming
-	peers []block
+	peers []peer
 	index uint64
 	whose int // the member that has not sent and will not; -1: none
 }
@@ -40,7 +40,7 @@ func (c *never) Look() bool {
 		return true
 	}
 	for k := c.have; k < c.n; k++ {
-		if atomic.LoadUint64(c.peers[c.from+k].ended()) > c.index && !c.come(k) {
+		if atomic.LoadUint64(c.peers[c.from+k].block.ended()) > c.index && !c.has(k) {
 			c.whose = c.from + k
 			return true
 		}
@@ -51,7 +51,8 @@ func (c *never) Look() bool {
 // awaitOrNever waits until slot j of n members has come, or one of them has ended
 // the epoch without sending it.
 func (s *Session[T]) awaitOrNever(ctx context.Context, j int) error {
-	c := &never{incoming: &s.in, peers: s.peers, index: uint64(s.index), whose: -1}
+	c := &s.never
+	*c = never{incoming: &s.in, peers: s.peers, index: uint64(s.index), whose: -1}
 	if err := s.wait(ctx, symmem.OpRecv, c); err != nil {
 		return err
 	}
@@ -72,8 +73,8 @@ func (s *Session[T]) sameEpochs(ctx context.Context) error {
 		return err
 	}
 	ended := make([]uint64, len(s.peers))
-	for r, b := range s.peers {
-		ended[r] = atomic.LoadUint64(b.ended())
+	for r, p := range s.peers {
+		ended[r] = atomic.LoadUint64(p.block.ended())
 	}
 	most := slices.Max(ended)
 	for r, n := range ended {

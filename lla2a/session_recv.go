@@ -9,25 +9,25 @@ import (
 
 // Recv receives what member `from` sends in slot j of this epoch, waiting for
 // it. An error is local: the call may be repeated.
-func (s *Session[T]) Recv(ctx context.Context, from, j int) (v T, err error) {
-	if err := s.check(symmem.OpRecv, from, j); err != nil {
-		return v, err
+func (s *Session[T]) Recv(ctx context.Context, from, j int) (T, error) {
+	if s.refused(from, j) {
+		return *new(T), s.refusal(symmem.OpRecv, from, j)
 	}
-	for !s.take(from, j, &v) {
+	if !s.layout.holds(s.mine, s.lineOf(from, j), s.tag) {
 		if err := s.await(ctx, from, 1, j); err != nil {
 			return *new(T), err
 		}
 	}
 	s.hear(from)
-	return v, nil
+	return get[T](s.layout, s.mine, s.lineOf(from, j), s.tag), nil
 }
 
 // RecvAll receives slot j of every member, the own one included, into dst by
 // rank. Every member must have sent it (Bcast does). An error is local: the call
 // may be repeated, and what is in dst until then is not to be used.
 func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
-	if err := s.check(symmem.OpRecv, 0, j); err != nil {
-		return err
+	if s.refused(0, j) {
+		return s.refusal(symmem.OpRecv, 0, j)
 	}
 	if len(dst) < len(s.peers) {
 		return fmt.Errorf("%w: RecvAll into %d elements, the team has %d members", symmem.ErrUsage, len(dst), len(s.peers))
@@ -36,8 +36,8 @@ func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
 		return err
 	}
 	for from := range s.peers {
-		s.take(from, j, &dst[from])
 		s.hear(from)
+		dst[from] = get[T](s.layout, s.mine, s.lineOf(from, j), s.tag)
 	}
 	return nil
 }
@@ -49,39 +49,29 @@ func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
 // say. What is called at once, and errors, are as for RecvAll; fold is called
 // only when all elements have come.
 func RecvReduce[T, A any](ctx context.Context, s *Session[T], j int, acc A, fold func(acc A, v T) A) (A, error) {
-	if err := s.check(symmem.OpRecv, 0, j); err != nil {
-		return acc, err
+	if s.refused(0, j) {
+		return acc, s.refusal(symmem.OpRecv, 0, j)
 	}
 	if err := s.await(ctx, 0, len(s.peers), j); err != nil {
 		return acc, err
 	}
-	var v T
 	for from := range s.peers {
-		s.take(from, j, &v)
 		s.hear(from)
-		acc = fold(acc, v)
+		acc = fold(acc, get[T](s.layout, s.mine, s.lineOf(from, j), s.tag))
 	}
 	return acc, nil
-}
-
-// take copies out what has come from one member in slot j, and reports whether
-// all of it has.
-func (s *Session[T]) take(from, j int, v *T) bool {
-	return s.layout.get(s.mine, s.lineOf(from, j), bytesOf(v), s.tag)
 }
 
 // hear notes what a line of epoch i proves: its sender has ended i epochs. So who
 // hears from everybody in every epoch never looks at a header.
 func (s *Session[T]) hear(from int) {
-	s.heard[from] = max(s.heard[from], uint64(s.index))
+	p := &s.peers[from]
+	p.heard = max(p.heard, uint64(s.index))
 }
 
 // await waits until slot j of n members has come.
 func (s *Session[T]) await(ctx context.Context, from, n, j int) error {
 	s.in.expect(from, n, s.lineOf(from, j), s.tag)
-	if s.in.Look() {
-		return nil
-	}
 	if debug {
 		return s.awaitOrNever(ctx, j)
 	}
@@ -105,17 +95,13 @@ func (in *incoming) expect(from, n, first int, tag uint32) {
 	in.from, in.n, in.first, in.tag, in.have = from, n, first, tag, 0
 }
 
-// Look implements shmsync.Condition. Of small elements it looks at all, whatever
-// is missing before them: the lines of all senders are then on their way here at
-// the same time, and none has to be fetched when the last one has come. Large
-// ones keep the machine busy one by one.
+// Look implements shmsync.Condition. It looks at all elements, whatever is
+// missing before them: so the lines of all senders are on their way here at the
+// same time, and none is left to be fetched when the last one has come.
 func (in *incoming) Look() bool {
 	all := true
 	for k := in.have; k < in.n; k++ {
-		if !in.come(k) {
-			if in.layout.wide {
-				return false
-			}
+		if !in.has(k) {
 			all = false
 		} else if all {
 			in.have = k + 1
@@ -124,14 +110,14 @@ func (in *incoming) Look() bool {
 	return all
 }
 
-func (in *incoming) come(k int) bool {
-	return in.layout.come(in.block, in.first+k*in.stride, in.size, in.tag)
+func (in *incoming) has(k int) bool {
+	return in.layout.holds(in.block, in.first+k*in.stride, in.tag)
 }
 
 // Missing implements shmsync.Condition.
 func (in *incoming) Missing(into []int) []int {
 	for k := in.have; k < in.n; k++ {
-		if !in.come(k) {
+		if !in.has(k) {
 			into = append(into, in.from+k)
 		}
 	}

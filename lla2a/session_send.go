@@ -12,21 +12,22 @@ import (
 // block still holds what it may want; then it waits for room, and may be
 // repeated if that wait fails. Sending to oneself is legal.
 func (s *Session[T]) Send(ctx context.Context, to, j int, v T) error {
-	if err := s.check(symmem.OpSend, to, j); err != nil {
-		return err
+	if s.refused(to, j) {
+		return s.refusal(symmem.OpSend, to, j)
 	}
 	if debug {
 		if err := s.once(to, j); err != nil {
 			return err
 		}
 	}
-	if !s.index.MayWrite(s.heard[to]) {
+	p := &s.peers[to]
+	if !s.index.MayWrite(p.heard) {
 		if err := s.makeRoom(ctx, to); err != nil {
 			return err
 		}
 	}
 	s.store(to, j, &v)
-	s.team.Nudge(to)
+	p.bell.Ring()
 	return nil
 }
 
@@ -34,16 +35,16 @@ func (s *Session[T]) Send(ctx context.Context, to, j int, v T) error {
 // the own rank, so that members do not all write to the same one first. If it has
 // to wait for room and that fails, nothing was sent.
 func (s *Session[T]) Bcast(ctx context.Context, j int, v T) error {
-	if err := s.check(symmem.OpSend, 0, j); err != nil {
-		return err
+	if s.refused(0, j) {
+		return s.refusal(symmem.OpSend, 0, j)
 	}
-	for to, ended := range s.heard {
+	for to := range s.peers {
 		if debug {
 			if err := s.once(to, j); err != nil {
 				return err
 			}
 		}
-		if !s.index.MayWrite(ended) {
+		if !s.index.MayWrite(s.peers[to].heard) {
 			if err := s.makeRoom(ctx, to); err != nil {
 				return err
 			}
@@ -62,7 +63,7 @@ func (s *Session[T]) Bcast(ctx context.Context, j int, v T) error {
 // store writes v into slot j in `to`'s block. Who may be parking at this moment
 // is rung behind the next full barrier: of EndEpoch, or of a wait.
 func (s *Session[T]) store(to, j int, v *T) {
-	s.layout.put(s.peers[to], s.lineOf(s.team.Rank(), j), bytesOf(v), s.tag)
+	put(s.layout, s.peers[to].block, s.lineOf(s.me, j), v, s.tag)
 	s.unrung = true
 	if debug {
 		s.note(to, j)
@@ -73,11 +74,11 @@ func (s *Session[T]) store(to, j int, v *T) {
 // last.
 func (s *Session[T]) makeRoom(ctx context.Context, to int) error {
 	s.looks++
-	s.room = roomFor{peer: to, header: s.peers[to].ended(), need: uint64(s.index) - 1}
+	s.room = roomFor{peer: to, header: s.peers[to].block.ended(), need: uint64(s.index) - 1}
 	if err := s.wait(ctx, symmem.OpSend, &s.room); err != nil {
 		return err
 	}
-	s.heard[to] = s.room.ended
+	s.peers[to].heard = s.room.ended
 	return nil
 }
 

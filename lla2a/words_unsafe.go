@@ -8,11 +8,17 @@ func blockOf(b []byte, lines int) block {
 	return block(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), 2*lines))
 }
 
-// bytesOf sees a value as its bytes, for copying in and out; T is free of
-// pointers (Open has checked it).
-func bytesOf[T any](v *T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
+// inCell is the element in the cell at line l, which begins on a cache line.
+func inCell[T any](b block, l int) *T {
+	cell := b[2*l:]
+	_ = cell[(unsafe.Sizeof(*new(T))-1)/wordBytes]
+	return (*T)(unsafe.Pointer(unsafe.SliceData(cell)))
 }
 
-// data is the part of a wide line that carries an element.
-func (w *wideLine) data() *[wideBytes]byte { return (*[wideBytes]byte)(unsafe.Pointer(w)) }
+// word is an element of up to 8 bytes as a word; fromWord is its inverse.
+func word[T any](v *T) (w uint64) {
+	*(*T)(unsafe.Pointer(&w)) = *v
+	return w
+}
+
+func fromWord[T any](w uint64) T { return *(*T)(unsafe.Pointer(&w)) }

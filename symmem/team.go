@@ -99,9 +99,8 @@ func (t *Team) RingAll() {
 	t.ringMembers()
 }
 
-// Nudge is Ring without the barrier: it may miss a member that is just parking,
-// unless the caller's next full barrier is followed by another look.
-func (t *Team) Nudge(r int) { t.block(r).bell.Ring() }
+// Bell is member r's doorbell, for engines that ring at the end of every send.
+func (t *Team) Bell(r int) *shmsync.Doorbell { return &t.block(r).bell }
 
 // NudgeAll is RingAll without the barrier, for a caller that has just passed one.
 func (t *Team) NudgeAll() { t.ringMembers() }
@@ -168,6 +167,10 @@ func (t *Team) ended() bool {
 	return t.w.closed.Load() || t.w.r.head.abort.Load() != 0 || t.revoked.Load() != t.intact || t.closed.Load()
 }
 
+// Ended reports whether operations of the team may not start any more, and
+// Usable why: the look on entry of operations that pass no lane.
+func (t *Team) Ended() bool { return t.ended() }
+
 // usable reports why no operation may start on the team.
 func (t *Team) usable() error {
 	if err := t.w.usable(); err != nil {
@@ -182,8 +185,7 @@ func (t *Team) usable() error {
 	return nil
 }
 
-// Usable reports why no operation may start on the team, or nil. It is the look
-// on entry of operations that pass no lane.
+// Usable reports why no operation may start on the team, or nil.
 func (t *Team) Usable() error {
 	if !t.ended() {
 		return nil
