@@ -1,0 +1,23 @@
+package peers
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+)
+
+// availableMemory is what the machine can still give, or 0 where it does not tell.
+func availableMemory() int64 {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var kib int64
+		if n, _ := fmt.Sscanf(s.Text(), "MemAvailable: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
+}

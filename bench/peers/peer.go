@@ -1,0 +1,128 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Names are the peers there are.
+var Names = []string{"openmpi", "mpich", "ucx", "shmwin", "unix", "pipe"}
+
+// Job is what all measurements of one opened peer have in common.
+type Job struct {
+	// Op is what is measured: "latency", "bw", "bibw", "rate", "put", "barrier",
+	// "alltoall", "alltoallv", "allgather", "gather", "scatter", "broadcast",
+	// "reduce", "allreduce", "reducescatter", "startup".
+	Op       string
+	Skew     bool          // alltoallv: rank r sends rank p Bytes·(1+(r+p) mod 4)·2/5 bytes, rounded down
+	Ranks    int           // at least 1
+	CPUs     []int         // that may be used; nil: all
+	Plan     [][]int       // the CPUs of each rank; nil: not bound
+	MaxBytes int64         // the largest Point.Bytes that will come
+	Touch    string        // "" or "none"; "read": the receiver reads every byte inside the clock; "full": and the sender writes every byte before
+	InPlace  bool          // collectives send from where they receive
+	Check    bool          // compare every byte that arrived
+	Timeout  time.Duration // of one Measure; 0: a minute
+}
+
+// Point is what one call of Measure measures.
+type Point struct {
+	// Bytes is what one rank sends to one peer; allgather, gather, scatter,
+	// reducescatter: one rank's part; broadcast, reduce, allreduce: the vector, of
+	// which the latter two take whole floats.
+	Bytes    int64
+	Shortest time.Duration // the shortest block
+	Budget   time.Duration // about how long to measure
+}
+
+// Slice is what was measured.
+type Slice struct {
+	Blocks []time.Duration // how long each block took its slowest rank
+	// Ops is the operations in a block. Of latency and put these are halves of
+	// round trips; of bw and rate the messages of one pair, of bibw those of both
+	// directions.
+	Ops   int
+	Wrong int // bytes that did not arrive as sent, if that was checked and the peer can
+}
+
+// Peer is an opened peer. Its methods may be called by one goroutine at a time.
+type Peer interface {
+	Name() string    // one of Names
+	Version() string // such as "Open MPI 4.1.4"
+	Command() string // the command line that was run
+	// Measure wakes the peer's processes, measures, and leaves them stopped or
+	// ended. Its error wraps ErrCannot for a size that the peer cannot carry, is a
+	// *FailedError after which the peer is useless, or ctx's.
+	Measure(ctx context.Context, p Point) (Slice, error)
+	// Close ends all its processes. It may be called again.
+	Close() error
+}
+
+// defaultTimeout is Job.Timeout's 0.
+const defaultTimeout = time.Minute
+
+// Open starts a peer and leaves it stopped. Its error is a *MissingError, wraps
+// ErrCannot, is a *FailedError, or tells what is wrong with the job. Off Linux it
+// is errors.ErrUnsupported. Several peers may be open at once.
+func Open(ctx context.Context, name string, job Job) (Peer, error) {
+	if !slices.Contains(Names, name) {
+		return nil, fmt.Errorf("no peer %q; there are %s", name, strings.Join(Names, ", "))
+	}
+	job, err := job.complete()
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, name, job)
+}
+
+func (j Job) complete() (Job, error) {
+	if j.Ranks < 1 {
+		return j, fmt.Errorf("a peer of %d ranks; it needs at least 1", j.Ranks)
+	}
+	if j.Plan != nil && len(j.Plan) != j.Ranks {
+		return j, fmt.Errorf("a plan for %d ranks where there are %d", len(j.Plan), j.Ranks)
+	}
+	switch j.Touch {
+	case "":
+		j.Touch = "none"
+	case "none", "read", "full":
+	default:
+		return j, fmt.Errorf("no touch %q; there are none, read and full", j.Touch)
+	}
+	if j.Timeout == 0 {
+		j.Timeout = defaultTimeout
+	}
+	return j, nil
+}
+
+// crowded tells whether ranks share CPUs, so that who waits should yield.
+func (j Job) crowded() bool {
+	if j.Plan != nil {
+		return false
+	}
+	if len(j.CPUs) == 0 {
+		return j.Ranks > runtime.NumCPU()
+	}
+	return j.Ranks > len(j.CPUs)
+}
+
+// pairs are the operations between neighbouring ranks.
+func pairs(op string) bool {
+	return slices.Contains([]string{"latency", "bw", "bibw", "rate", "put"}, op)
+}
+
+// fits tells why the job has not the ranks or the memory for its operation.
+// perRank is how many times MaxBytes each rank takes.
+func (j Job) fits(perRank int64) error {
+	if pairs(j.Op) && j.Ranks%2 != 0 {
+		return cannot("%s is between pairs of ranks, not %d", j.Op, j.Ranks)
+	}
+	if need, have := int64(j.Ranks)*perRank*j.MaxBytes, availableMemory(); have > 0 && need > have {
+		return cannot("%s of %d bytes needs %d bytes of memory, have %d", j.Op, j.MaxBytes, need, have)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// roles are what the test binary is when it is started with a role.
+var roles = map[string]func(args []string) int{
+	// harness opens a peer and waits to be killed, in the middle of a measurement or
+	// while the peer is stopped.
+	"harness": func(args []string) int {
+		p, err := Open(context.Background(), args[0], Job{Op: "barrier", Ranks: 2, Timeout: watchdog})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Println("open")
+		if args[1] == "measuring" {
+			_, err = p.Measure(context.Background(), Point{Shortest: time.Millisecond, Budget: watchdog})
+			fmt.Println(err)
+		}
+		select {}
+	},
+}
+
+// A harness that is killed takes its peers along, whether they run or are stopped.
+func TestHarnessKilled(t *testing.T) {
+	for _, peer := range []string{"openmpi", "mpich"} {
+		for _, state := range []string{"stopped", "measuring"} {
+			t.Run(peer+"/"+state, func(t *testing.T) {
+				t.Parallel()
+				opened(t, peer, Job{Op: "startup", Ranks: 1}) // or skip
+				temp := t.TempDir()
+				cmd := exec.Command("/proc/self/exe", peer, state)
+				cmd.Env = append(os.Environ(), "PEERS_TEST_ROLE=harness", "TMPDIR="+temp)
+				out, err := cmd.StdoutPipe()
+				require.NoError(t, err)
+				require.NoError(t, cmd.Start())
+				said := make([]byte, 100)
+				n, _ := out.Read(said)
+				require.Equal(t, "open\n", string(said[:n]))
+				mark := fmt.Sprint(cmd.Process.Pid, "-")
+				require.NotEmpty(t, markedBy(mark))
+				if state == "measuring" {
+					time.Sleep(50 * time.Millisecond)
+				}
+				require.NoError(t, cmd.Process.Kill())
+				_ = cmd.Wait()
+				require.Eventually(t, func() bool {
+					left, _ := filepath.Glob(filepath.Join(temp, "*"))
+					return len(markedBy(mark)) == 0 && len(left) == 0
+				}, watchdog, time.Millisecond, "processes or files are left")
+			})
+		}
+	}
+}
+
+// fakes puts shell scripts where the launcher and the compiler would be found.
+func fakes(t *testing.T, mpirun string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, script := range map[string]string{
+		"mpirun.openmpi": "case $1 in --version) echo 'mpirun.openmpi (OpenRTE) 9.8.7'; exit;; esac\n" + mpirun,
+		"mpicc.openmpi":  "case $1 in --version) echo 'cc 1'; exit;; esac\nfor a; do case $p in -o) : >\"$a\"; chmod +x \"$a\";; esac; p=$a; done",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+}
+
+func TestFailed(t *testing.T) {
+	for _, c := range []struct{ name, script, open, measure string }{
+		{"crash at start", `echo 'ERROR: no such device' >&2; exit 3`, "exit status 3: ERROR: no such device", ""},
+		{"killed at start", `kill -9 $$`, "signal: killed", ""},
+		{"hang at start", `sleep 1000 & exec sleep 1000`, "hung", ""},
+		{"garbage at start", `while echo lalala; do sleep 0.01; done`, "lalala", ""},
+		{"not bound", `echo failed a rank is not bound; cat`, "a rank is not bound", ""},
+		{"crash", `echo ready; read line; echo 'Segmentation fault' >&2; exit 139`, "", "Segmentation fault"},
+		{"hang", `echo ready; (sleep 1000 & setsid sleep 1000) & exec cat >/dev/null`, "", "hung"},
+		{"garbage", `echo ready; read line; echo slice of cake; exec cat`, "", "slice of cake"},
+		{"too few blocks", `echo ready; read line; echo slice 1 0 3 7 7; exec cat`, "", "slice 1 0 3 7 7"},
+		{"a message before", `echo ready; read line; echo WARN look; echo slice 1 0 1 7; read line; exit 1`, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fakes(t, c.script)
+			p, err := Open(t.Context(), "openmpi", Job{Op: "barrier", Ranks: 2, Timeout: 500 * time.Millisecond})
+			var failure *FailedError
+			if c.open != "" {
+				require.ErrorAs(t, err, &failure)
+				require.Equal(t, "openmpi", failure.Peer)
+				require.Contains(t, failure.What, c.open)
+			} else {
+				require.NoError(t, err)
+				defer p.Close()
+				require.Equal(t, "Open MPI 9.8.7", p.Version())
+				_, err := p.Measure(t.Context(), short)
+				if c.measure == "" {
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorAs(t, err, &failure)
+				require.Contains(t, failure.What, c.measure)
+				require.NotContains(t, failure.What, "\n")
+				_, again := p.Measure(t.Context(), short)
+				require.Equal(t, err, again, "a peer that failed stays so")
+			}
+			require.Empty(t, ours(), "processes are left")
+			left, err := filepath.Glob(filepath.Join(os.TempDir(), "symwin-peer-*"))
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
+}
+
+// Without a cache directory the program is compiled all the same, and removed.
+func TestNoCache(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", "/proc/nowhere")
+	p := opened(t, "openmpi", Job{Op: "barrier", Ranks: 1})
+	require.Contains(t, p.Command(), filepath.Join(os.TempDir(), "symwin-peer-"))
+	requireSlice(t, p, 0)
+}
+
+// The program is compiled once, and anew for another compiler or source.
+func TestCache(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	a, b := opened(t, "openmpi", Job{Op: "barrier", Ranks: 1}), opened(t, "openmpi", Job{Op: "barrier", Ranks: 1})
+	require.Equal(t, a.Command(), b.Command())
+	names, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "symwin/peers/*"))
+	require.NoError(t, err)
+	require.Len(t, names, 1)
+	require.True(t, strings.Contains(a.Command(), names[0]))
+}
