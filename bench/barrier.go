@@ -3,35 +3,28 @@ package bench
 import "context"
 
 var barrier = &op{
-	name:    "barrier",
-	text:    "Team.Barrier",
-	engines: []string{"auto"},
-	run: func(ctx context.Context, r *rank) error {
-		return r.row(ctx, r.barrier(), Row{Engine: r.Engine, Ranks: r.Ranks})
-	},
+	name: "barrier",
+	text: "Team.Barrier",
+	osu:  "osu_barrier", imb: "Barrier",
+	moved: func(int, int64) int64 { return 0 },
+	ways:  []way{{engine: "auto", open: openBarrier}},
 }
 
-// barrier proves itself by a word of each rank, stored before and read after: a
-// barrier that let somebody through too early would find one of them old.
-func (r *rank) barrier() *exercise {
-	team, board := r.world.Team(), r.meter.board
-	return &exercise{
-		run: func(ctx context.Context, n int) error {
-			for range n {
-				if err := team.Barrier(ctx); err != nil {
-					return err
-				}
+// openBarrier proves itself by a word of each rank, stored before and read
+// after: a barrier that let somebody through too early would find one of them
+// old.
+func openBarrier(_ context.Context, r *rank, t task) (*exercise, error) {
+	x := newExercise(t, r.world.Rank())
+	x.repeat(r.world.Team().Barrier)
+	board := r.meter.board
+	x.load = func(round uint64) { board.mine().round.Store(round) }
+	x.wrong = func(round uint64) (wrong int) {
+		for _, p := range board.pages {
+			if p.round.Load() < round {
+				wrong++
 			}
-			return nil
-		},
-		load: func(round uint64) { board.mine().round.Store(round) },
-		wrong: func(round uint64) (wrong int) {
-			for _, p := range board.pages {
-				if p.round.Load() < round {
-					wrong++
-				}
-			}
-			return wrong
-		},
+		}
+		return wrong
 	}
+	return x, nil
 }

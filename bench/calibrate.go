@@ -50,11 +50,11 @@ func calibrate(shortest time.Duration, lap func(n int) (time.Duration, error)) (
 	}
 }
 
-// plan says how a row spends its time: blocks of ops operations each.
+// plan says how a slice spends its time: blocks of ops operations each.
 type plan struct{ ops, blocks int }
 
-// minBlocks is the least that a median is taken of.
-const minBlocks = 10
+// minBlocks is the least that a slice has. A row has several slices.
+const minBlocks = 2
 
 // planFor divides iters operations, or as many as fit into budget where iters is
 // 0 (auto), into blocks. What is asked for is rounded up to whole blocks.

@@ -44,7 +44,7 @@ func TestPlan(t *testing.T) {
 	}{
 		{0, 10, 2 * us, 200 * time.Millisecond, plan{10, maxBlocks}},
 		{0, 1, 100 * us, 200 * time.Millisecond, plan{1, 2000}},
-		{0, 1, time.Second, 200 * time.Millisecond, plan{1, minBlocks}},
+		{0, 1, time.Second, 40 * time.Millisecond, plan{1, minBlocks}},
 		{1, 1, us, 0, plan{1, 1}},
 		{1, 100, us, 0, plan{100, 1}},
 		{101, 100, us, 0, plan{100, 2}},

@@ -14,8 +14,8 @@ import (
 	"github.com/symwin/symwin/internal/shm"
 )
 
-// command runs "shmrun bench" with ranks that are processes.
-func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+// shmrunBench runs "shmrun bench" with ranks that are processes.
+func shmrunBench(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -26,6 +26,8 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 func rowsOf(t *testing.T, text string) (rows []Row) {
 	t.Helper()
+	meta, text, _ := strings.Cut(text, "\n")
+	require.Contains(t, meta, `{"meta":{"host":`)
 	for line := range strings.Lines(text) {
 		var r Row
 		d := json.NewDecoder(strings.NewReader(line))
@@ -38,89 +40,120 @@ func rowsOf(t *testing.T, text string) (rows []Row) {
 
 func TestOperationsBetweenProcesses(t *testing.T) {
 	for line, rows := range map[string]int{
-		"barrier -i 1 -n 3":                                                           1,
-		"-b 8 latency -n 2 -e 4K -f 8 -i 100":                                         4,
-		"alltoall --ranks 3 --min 1 --max 2K --factor 64 -i 10":                       3,
-		"--engine ce alltoall -np 2 -b 64K -e 64K -i 1 --dst private --bind-to none":  1,
-		"--tag-output alltoall --engine ll16 -n 5 -b 100 -e 100 -i 1 --backing memfd": 1,
+		"barrier -i 1 -n 3": 1,
+		"-b 8 latency -n 2 -e 4K -f 8 -i 100 --touch full":                             4,
+		"alltoall --ranks 3 --min 1 --max 2K --factor 64 -i 10 --touch read":           3,
+		"--engine ce alltoall -np 2 -b 64K -e 64K -i 1 --dst private --bind-to none":   1,
+		"--tag-output osu_alltoall --engine ll16 -n 5 -m 100:100 -i 1 --backing memfd": 1,
+		"alltoallv-skewed -n 3 -m 1K -f 1024 -i 1 --touch full -c off":                 2,
+		"bw -b 64 -e 4K -f 64 -i 1 -w 3":                                               2,
+		"bibw -b 64 -e 64 -i 1 --stall 5":                                              1,
+		"put -n 4 -b 64 -e 64 -i 1":                                                    1,
+		"rate -b 64 -e 64 -i 1":                                                        1,
+		"startup -n 2 -i 1":                                                            1,
+		"wait -n 4 -i 1":                                                               10,
 	} {
 		t.Run(line, func(t *testing.T) {
-			code, stdout, stderr := command(t, append(strings.Fields(line), "--format", "json")...)
+			code, stdout, stderr := shmrunBench(t, append(strings.Fields(line), "--reps", "1", "--format", "json")...)
 			require.Zero(t, code, stderr)
 			require.Empty(t, stderr)
 			got := rowsOf(t, stdout)
 			require.Len(t, got, rows)
 			for _, r := range got {
-				require.Zero(t, r.Wrong)
+				if strings.Contains(line, "-c off") {
+					require.Nil(t, r.Wrong)
+				} else {
+					require.Zero(t, *r.Wrong)
+				}
 				require.Positive(t, r.P50)
+				require.Positive(t, r.OpsPerBlock)
+				require.NotEmpty(t, r.State)
 			}
 		})
 	}
 }
 
 func TestLimitsAreMeasured(t *testing.T) {
-	code, stdout, stderr := command(t, "limits", "-e", "4K", "-i", "1", "--format", "json")
+	code, stdout, stderr := shmrunBench(t, "limits", "-e", "4K", "-i", "1", "--reps", "1", "--format", "json")
 	require.Zero(t, code, stderr)
 	seen := map[string]bool{}
 	for _, r := range rowsOf(t, stdout) {
-		seen[r.Engine] = true
+		what, _, _ := strings.Cut(r.Engine, " ")
+		seen[what] = true
 		require.Positive(t, r.P50)
-		require.Zero(t, r.Wrong)
+		require.Zero(t, *r.Wrong)
 	}
-	for _, what := range []string{"yield", "futex", copyRow, "clock"} {
+	for _, what := range []string{yielding, sleeping, copying, clock} {
 		require.True(t, seen[what], "no row for %s in\n%s", what, stdout)
 	}
 }
 
 func TestWrongBytesEndInExitCodeOne(t *testing.T) {
-	code, stdout, stderr := command(t, "alltoall", "-n", "2", "-b", "64", "-e", "64", "-i", "1", "--format", "json", "-x", tamperVariable+"=1")
+	code, stdout, stderr := shmrunBench(t, "alltoall", "-n", "2", "-b", "64", "-e", "64", "-i", "1", "--reps", "2", "--format", "json", "-x", tamperVariable+"=1")
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, stderr, "arrived wrong")
 	rows := rowsOf(t, stdout)
 	require.Len(t, rows, 1)
-	require.Positive(t, rows[0].Wrong)
+	require.Positive(t, *rows[0].Wrong)
 }
 
 func TestTheTableTellsWhatIsMeasured(t *testing.T) {
-	code, stdout, stderr := command(t, "barrier", "-n", "2", "-i", "1")
+	code, stdout, stderr := shmrunBench(t, "barrier", "-n", "2", "-i", "1", "--reps", "1", "--tails")
 	require.Zero(t, code, stderr)
-	for _, want := range []string{"# machine: ", "# ranks: 2, ", "# engine: auto", "# placement before: ", "# placement after: ", "µs"} {
+	for _, want := range []string{"# barrier: ", "# 2 ranks, ", "engine auto", "µs", "of limit", "single operations"} {
 		require.Contains(t, stdout, want)
 	}
+	rows := 0
 	for line := range strings.Lines(stdout) {
-		require.True(t, strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "barrier "), line)
+		if !strings.HasPrefix(line, "#") {
+			rows++
+		}
 	}
+	require.Equal(t, 1, rows, stdout)
 }
 
 func TestWhatCannotBeMeasuredIsSaidInOneLine(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                            "no operation",
-		"dance":                       `no operation "dance"; there are latency, barrier, alltoall and limits`,
-		"latency barrier":             "one operation at a time",
-		"latency --frob":              "unknown flag: --frob",
-		"latency -n 3":                "must be even, not 3",
-		"latency -n 1":                "at least 2 ranks",
-		"alltoall -n 0":               "1 to 1024 ranks",
-		"alltoall -n 1025":            "1 to 1024 ranks",
-		"alltoall -b 1M -e 64K":       "--min 1M is more than --max 64K",
-		"barrier -b 1M -e 64K":        "--min 1M is more than --max 64K",
-		"alltoall -b 0":               "1 byte to",
-		"alltoall -b 8X":              `"8X" is no size`,
-		"alltoall -f 1":               "2 or more",
-		"latency -i 0":                "1 or more",
-		"latency -i -5":               "1 or more",
-		"alltoall --engine rocket":    `no engine "rocket"; it has auto, ll16 and ce`,
-		"barrier --engine ce":         `no engine "ce"; it has auto`,
-		"alltoall --format xml":       "there are table and json",
-		"alltoall --dst moon":         "there are window and private",
-		"latency --engine ll16 -e 8K": "4096 bytes, not 8192",
-		"alltoall -n 2 -b 64M -e 64M --window 16M":            "need 134",
-		"alltoall -n 2 -e 512G --window 512G":                 "does not fit the window",
-		"alltoall -n 2 -b 512G --dst private":                 "does not fit the memory",
+		"":                                         "no operation",
+		"dance":                                    `no operation "dance"; there are latency, bw,`,
+		"latency barrier":                          "one operation at a time",
+		"latency --frob":                           "unknown flag: --frob",
+		"latency -n 3":                             "must be even, not 3",
+		"latency -n 1":                             "at least 2 ranks",
+		"alltoall -n 0":                            "1 to 1024 ranks",
+		"alltoall -n 1025":                         "1 to 1024 ranks",
+		"alltoall -b 1M -e 64K":                    "--min 1M is more than --max 64K",
+		"barrier -b 1M -e 64K":                     "--min 1M is more than --max 64K",
+		"alltoall -b 0":                            "1 byte to",
+		"alltoall -b 8X":                           `"8X" is no size`,
+		"alltoall -f 1":                            "2 or more",
+		"latency -i 0":                             "1 or more",
+		"latency -i -5":                            "1 or more",
+		"alltoall --engine rocket":                 `no engine "rocket"; it has auto, ll16 and ce`,
+		"barrier --engine ce":                      `no engine "ce"; it has auto`,
+		"alltoall --format xml":                    "there are table, json, csv and gobench",
+		"alltoall --dst moon":                      "there are window and private",
+		"alltoall --touch it":                      "there are none, read and full",
+		"alltoall --check perhaps":                 "neither on nor off",
+		"alltoall --reps 0":                        "1 or more",
+		"alltoall --peer openmpi,nccl":             `no "nccl"; there are openmpi, mpich,`,
+		"alltoall --engine ll64":                   "comes with that engine; there is auto, ll16 and ce",
+		"alltoall --engine views":                  "comes with that engine",
+		"alltoall --inplace":                       "cannot be done in place",
+		"barrier --touch read":                     "no data that a program could touch",
+		"limits --peer unix":                       "leave out --peer",
+		"barrier --out /proc/version/x":            "--out: open /proc/version/x",
+		"latency -m 1M:64K":                        "--min 1M is more than --max 64K",
+		"rate -e 8K":                               "4096 bytes, not 8192",
+		"latency --engine ll16 -e 8K":              "4096 bytes, not 8192",
+		"alltoall -n 2 -b 64M -e 64M --window 16M": "need 13",
+		"bw -n 2 -b 64M -e 64M":                    "need 4295",
+		"alltoall -n 2 -e 512G --window 512G":      "does not fit the window",
+		"alltoall -n 2 -b 512G --dst private":      "does not fit the memory",
 		"alltoall -n 2 -b 1T -e 1T --engine ll16 --window 1T": "does not fit the window",
 	} {
 		t.Run(line, func(t *testing.T) {
-			code, stdout, stderr := command(t, strings.Fields(line)...)
+			code, stdout, stderr := shmrunBench(t, strings.Fields(line)...)
 			require.Equal(t, exitUsage, code, stderr)
 			require.Empty(t, stdout)
 			require.Contains(t, stderr, want)
@@ -130,31 +163,32 @@ func TestWhatCannotBeMeasuredIsSaidInOneLine(t *testing.T) {
 }
 
 func TestASharedMemoryFileSystemThatIsTooSmallIsToldBefore(t *testing.T) {
-	c := &Config{Ranks: 2, Window: 1 << 30, Dst: dstWindow, Engine: auto, Sizes: []int64{1 << 20}, Shm: 4 << 20}
-	require.ErrorContains(t, allToAll.check(c), "does not fit "+shm.Dir())
-	c.Shm = 8 << 20
-	require.NoError(t, allToAll.check(c))
+	c := config{Ranks: 2, Window: 1 << 30}
+	j := &job{config: c, request: &request{engine: auto, dst: dstWindow}, op: allToAll, shm: 4 << 20}
+	require.ErrorContains(t, allToAll.carries(j, j.task(1<<20)), "does not fit "+shm.Dir())
+	j.shm = 16 << 20
+	require.NoError(t, allToAll.carries(j, j.task(1<<20)))
 }
 
 // Sizes that nobody asked for do not stand in the way.
 func TestDefaultSizesAreThoseThatFit(t *testing.T) {
 	for line, most := range map[string]int64{
 		"latency --engine ll16": maxElement,
-		"limits --window 16M":   4 << 20,
+		"alltoall --window 2M":  512 << 10,
 		"alltoall -b 4M":        4 << 20,
 		"alltoall -e 4":         4,
 		"alltoall -n 2":         1 << 20,
 	} {
 		q, err := parse(strings.Fields(line))
 		require.NoError(t, err)
-		c, _, err := q.config()
+		j, err := q.job()
 		require.NoError(t, err, line)
-		require.Equal(t, most, c.Sizes[len(c.Sizes)-1], line)
+		require.Equal(t, most, j.sizes[len(j.sizes)-1], line)
 	}
 }
 
 func TestHelp(t *testing.T) {
-	code, stdout, stderr := command(t, "--help")
+	code, stdout, stderr := shmrunBench(t, "--help")
 	require.Zero(t, code)
 	require.Empty(t, stderr)
 	for _, o := range ops {
@@ -168,11 +202,11 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	var stderr bytes.Buffer
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	code := Main(ctx, []string{"barrier", "-n", "2", "-i", "1"}, broken{}, &stderr)
+	code := Main(ctx, []string{"barrier", "-n", "2", "-i", "1"}, gone{}, &stderr)
 	require.Equal(t, exitFailed, code)
 	require.Contains(t, stderr.String(), "reader has gone")
 }
 
-type broken struct{}
+type gone struct{}
 
-func (broken) Write([]byte) (int, error) { return 0, errGone }
+func (gone) Write([]byte) (int, error) { return 0, errGone }

@@ -9,15 +9,22 @@ import (
 	"github.com/symwin/symwin/window"
 )
 
-// elements opens couriers over a session: its element is a Go type, so each size
-// is one.
-var elements = map[int64]func(context.Context, *symmem.Team) (courier, error){
-	1: openElements[[1]byte], 2: openElements[[2]byte], 4: openElements[[4]byte],
-	8: openElements[[8]byte], 16: openElements[[16]byte], 32: openElements[[32]byte],
-	64: openElements[[64]byte], 128: openElements[[128]byte], 256: openElements[[256]byte],
-	512: openElements[[512]byte], 1024: openElements[[1024]byte],
-	2048: openElements[[2048]byte], maxElement: openElements[[maxElement]byte],
+// element is a size that a session can carry: its element is a Go type, so each
+// size is one.
+type element struct {
+	courier func(context.Context, *symmem.Team) (courier, error)
+	volley  func(context.Context, *symmem.Team) (volley, error)
 }
+
+var elements = map[int64]*element{
+	1: elementOf[[1]byte](), 2: elementOf[[2]byte](), 4: elementOf[[4]byte](),
+	8: elementOf[[8]byte](), 16: elementOf[[16]byte](), 32: elementOf[[32]byte](),
+	64: elementOf[[64]byte](), 128: elementOf[[128]byte](), 256: elementOf[[256]byte](),
+	512: elementOf[[512]byte](), 1024: elementOf[[1024]byte](),
+	2048: elementOf[[2048]byte](), maxElement: elementOf[[maxElement]byte](),
+}
+
+func elementOf[T any]() *element { return &element{openElements[T], openVolley[T]} }
 
 // maxElement is the largest element that is measured over a session.
 const maxElement = 4096

@@ -1,32 +1,34 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/symwin/symwin/bench/peers"
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/launch"
-	"github.com/symwin/symwin/internal/shm"
-	"github.com/symwin/symwin/internal/topo"
-	"github.com/symwin/symwin/symmem"
 )
 
 // request is what the command line asks for, as it stands there.
 type request struct {
 	low, high, factor int64 // 0: not given
-	iters             int
-	engine            string
-	dst               string
-	format            string
+	iters, warmup     int
+	reps              int
+	engine, touch     string
+	dst, format, file string
+	check, inPlace    bool
+	tails             bool
+	peers             []string
 	launch            *launch.Options
 	words             []string // what is no flag
 }
 
-// auto is --iters' word for "as many as it takes".
+// auto is --iters' word for "as many as it takes", and --engine's for the front
+// door's choice.
 const auto = "auto"
 
 func flagSet(q *request) *pflag.FlagSet {
@@ -37,8 +39,36 @@ func flagSet(q *request) *pflag.FlagSet {
 	flag := func(name, short, usage string, set func(string) error) {
 		fs.VarP(&value{set: set}, name, short, usage)
 	}
+	oneOf := func(to *string, words ...string) func(string) error {
+		*to = words[0]
+		return func(s string) error {
+			if !slices.Contains(words, s) {
+				return fmt.Errorf("no %q; there are %s", s, list(words))
+			}
+			*to = s
+			return nil
+		}
+	}
 	flag("min", "b", "the smallest `SIZE`; bytes, or 64K, 1M (powers of 1024)", sizeInto(&q.low))
 	flag("max", "e", "the largest `SIZE`", sizeInto(&q.high))
+	flag("message-size", "m", "both, as OSU does: `[MIN:]MAX`", func(s string) error {
+		low, high, two := strings.Cut(s, ":")
+		if !two {
+			low, high = "", s
+		}
+		for _, end := range []struct {
+			text string
+			to   *int64
+		}{{low, &q.low}, {high, &q.high}} {
+			if end.text == "" {
+				continue
+			}
+			if err := sizeInto(end.to)(end.text); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	flag("factor", "f", "each size is `N` times the one before (default 2; limits 4)", func(s string) error {
 		n, err := strconv.ParseInt(s, 10, 32)
 		if err != nil || n < 2 {
@@ -47,21 +77,48 @@ func flagSet(q *request) *pflag.FlagSet {
 		q.factor = n
 		return nil
 	})
-	flag("iters", "i", "`N` operations a row inside the clock, rounded up to whole blocks; auto (default): as many as fit into 0.2 s", func(s string) error {
+	flag("iters", "i", "`N` operations inside the clock in each repetition, rounded up to whole blocks; auto (default): as many as fit into 0.2 s a row", func(s string) error {
 		if s == auto {
 			q.iters = 0
 			return nil
 		}
-		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 || n > 1e12 {
-			return fmt.Errorf("%q is no number of iterations; it is 1 or more, or auto", s)
+		return number(&q.iters, 1, "no number of iterations; it is 1 or more, or auto")(s)
+	})
+	flag("warmup", "w", "`N` operations more before the clock starts (default 0: the 3 to 8 that are checked)", number(&q.warmup, 0, "no number of operations"))
+	q.reps = defaultReps
+	flag("reps", "", "`N` repetitions of each row, in turns with the peers (default 5); gobench writes a line for each", number(&q.reps, 1, "no number of repetitions; it is 1 or more"))
+	q.engine = auto
+	fs.StringVar(&q.engine, "engine", auto, "`ENGINE` that carries the data: auto (the front door's choice), ll16 (tagged lines), ce (copies)")
+	flag("touch", "", "`WHAT` the program does with the data inside the clock: none (default, as OSU; flatters whoever leaves the data in the sender's cache), "+
+		"read (the receiver reads every byte), full (and the sender rewrites its buffer)", oneOf(&q.touch, touchNone, touchRead, touchFull))
+	q.check = true
+	flag("check", "c", "`on` (default): compare every byte outside the clock; off", func(s string) error {
+		on, ok := map[string]bool{"on": true, "1": true, "off": false, "0": false}[s]
+		if !ok {
+			return fmt.Errorf("%q is neither on nor off", s)
 		}
-		q.iters = n
+		q.check = on
 		return nil
 	})
-	fs.StringVar(&q.engine, "engine", auto, "`ENGINE` that carries the data: auto (the front door's choice), ll16 (tagged lines), ce (copies)")
-	fs.StringVar(&q.dst, "dst", dstWindow, "`WHERE` alltoall's data arrives: window (one copy), private (any memory, the engine copies out)")
-	fs.StringVar(&q.format, "format", formats[0], "`FORMAT` of the rows: table, json (an object a row)")
+	fs.BoolVar(&q.inPlace, "inplace", false, "source and destination are the same memory")
+	flag("dst", "", "`WHERE` the data of alltoall(v) arrives: window (default; one copy), private (any memory, the engine copies out)", oneOf(&q.dst, dstWindow, dstPrivate))
+	fs.BoolVar(&q.tails, "tails", false, "for each row also time single operations, in a pass of their own: a # line with p50 to p99.99")
+	flag("format", "", "`FORMAT` of the rows: table (default), json (an object a line), csv, gobench (for benchstat)", oneOf(&q.format, formats...))
+	fs.StringVar(&q.file, "out", "", "write to `FILE` instead of the standard output")
+	flag("peer", "", "`LIST` of others to measure in turns with symwin: "+strings.Join(peers.Names, ", ")+", or all", func(s string) error {
+		q.peers = nil
+		for name := range strings.SplitSeq(s, ",") {
+			switch {
+			case name == "all":
+				q.peers = peers.Names
+			case !slices.Contains(peers.Names, name):
+				return fmt.Errorf("no %q; there are %s", name, list(peers.Names))
+			case !slices.Contains(q.peers, name):
+				q.peers = append(q.peers, name)
+			}
+		}
+		return nil
+	})
 	q.launch = launch.Flags(fs)
 	ranks := *fs.Lookup("np")
 	ranks.Name, ranks.Shorthand, ranks.Usage = "ranks", "", "`N` ranks: the same as --np"
@@ -80,81 +137,16 @@ func parse(args []string) (*request, error) {
 	return q, nil
 }
 
-// config makes of a request what is measured, and says what is wrong with it.
-// options are the launcher's, completed by what the operation needs.
-func (q *request) config() (c *Config, options launch.Options, err error) {
-	options = *q.launch
-	switch len(q.words) {
-	case 0:
-		return nil, options, fmt.Errorf("no operation to measure; there are %s", list(opNames()))
-	case 1:
-	default:
-		return nil, options, fmt.Errorf("one operation at a time: %q after %q", q.words[1], q.words[0])
-	}
-	o, err := findOp(q.words[0])
-	if err != nil {
-		return nil, options, err
-	}
-	if !slices.Contains(formats, q.format) {
-		return nil, options, fmt.Errorf("no format %q; there are %s", q.format, list(formats))
-	}
-	if q.dst != dstWindow && q.dst != dstPrivate {
-		return nil, options, fmt.Errorf("no --dst %q; there are %s", q.dst, list([]string{dstWindow, dstPrivate}))
-	}
-	c = &Config{Op: o.name, Engine: q.engine, Ranks: options.N, Iters: q.iters, Dst: q.dst}
-	if c.Sizes, err = q.sizes(o); err != nil {
-		return nil, options, err
-	}
-	machine, err := topo.Here()
-	if err != nil {
-		return nil, options, err
-	}
-	c.CPUs = cpusOf(machine)
-	if c.Ranks == 0 {
-		c.Ranks = max(len(c.CPUs), o.least)
-		if o.few {
-			c.Ranks = o.least
+// number reads a number of at least least.
+func number(to *int, least int, what string) func(string) error {
+	return func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least || n > 1e12 {
+			return fmt.Errorf("%q is %s", s, what)
 		}
+		*to = n
+		return nil
 	}
-	if o == limits {
-		options.BindTo = topo.None
-	}
-	c.Plan = machine.Plan(cmp.Or(options.BindTo, topo.Share), c.Ranks)
-	if c.Window = options.Window; c.Window == 0 {
-		if c.Window, err = env.Size(env.Get(env.KeyWindow)); err != nil {
-			return nil, options, fmt.Errorf("%s: %w", env.KeyWindow, err)
-		}
-	}
-	if options.Backing == symmem.BackingShm { // otherwise the region goes where there is room
-		if c.Shm, err = shm.Free(); err != nil {
-			return nil, options, err
-		}
-	}
-	options.N = c.Ranks
-	// What nobody asked for is left out where it cannot be.
-	for last := len(c.Sizes) - 1; q.high == 0 && last > 0 && o.carries(c, c.Sizes[last]) != nil; last-- {
-		c.Sizes = c.Sizes[:last]
-	}
-	return c, options, o.check(c)
-}
-
-// sizes are those of the sweep. A bound that was not given makes room for the
-// other.
-func (q *request) sizes(o *op) ([]int64, error) {
-	low, high := q.low, q.high
-	if low != 0 && high != 0 && low > high {
-		return nil, fmt.Errorf("--min %s is more than --max %s", env.FormatSize(low), env.FormatSize(high))
-	}
-	if o.high == 0 {
-		return nil, nil
-	}
-	if high == 0 {
-		high = max(o.high, low)
-	}
-	if low == 0 {
-		low = min(o.low, high)
-	}
-	return sizes(low, high, cmp.Or(q.factor, o.factor, 2)), nil
 }
 
 // sizeInto reads a size of at least one byte.
@@ -167,14 +159,6 @@ func sizeInto(to *int64) func(string) error {
 		*to = n
 		return err
 	}
-}
-
-func cpusOf(m topo.Machine) (ids []int) {
-	for _, c := range m {
-		ids = append(ids, c.ID)
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // value is a flag whose meaning is a function; its default stands in the usage.

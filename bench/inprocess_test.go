@@ -5,8 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,66 +15,74 @@ import (
 	"github.com/symwin/symwin/symmem"
 )
 
-// inProcess measures with goroutine ranks and returns rank 0's rows. tamper gets
-// the exercises of every rank.
-func inProcess(t *testing.T, c Config, tamper func(rank int, x *exercise)) (rows []Row, looks []Placement) {
+// inProcess measures with goroutine ranks and returns the rows. tamper gets the
+// exercises of every rank.
+func inProcess(t *testing.T, line string, tamper func(rank int, x *exercise)) []Row {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	c.Window = 16 << 20
-	args, err := json.Marshal(c)
+	q, err := parse(append(strings.Fields(line), "--window", "16M", "-i", "1", "--reps", "1"))
 	require.NoError(t, err)
-	var out, rest bytes.Buffer
-	err = symmem.RunWith(ctx, symmem.Options{Size: c.Ranks, Window: c.Window}, func(ctx context.Context, w *symmem.World) error {
-		var hand func(*exercise)
-		if tamper != nil {
-			hand = func(x *exercise) { tamper(w.Rank(), x) }
+	j, err := q.job()
+	require.NoError(t, err)
+	spec, err := json.Marshal(j.config)
+	require.NoError(t, err)
+	var rest bytes.Buffer
+	out := new(kept)
+	crew := newCrew(&j.config, func(commands io.Reader, replies io.Writer) int {
+		err := symmem.RunWith(ctx, symmem.Options{Size: j.Ranks, Window: j.Window}, func(ctx context.Context, w *symmem.World) error {
+			var hand func(*exercise)
+			if tamper != nil {
+				hand = func(x *exercise) { tamper(w.Rank(), x) }
+			}
+			return runRank(ctx, w, []string{string(spec)}, commands, replies, hand)
+		})
+		if err != nil {
+			fmt.Fprintln(&rest, err)
+			return exitFailed
 		}
-		return runRank(ctx, w, []string{string(args)}, &out, hand)
-	})
-	require.NoError(t, err)
-	r := receiver{rest: &rest, take: func(m message) error {
-		if m.Row != nil {
-			rows = append(rows, *m.Row)
-		} else {
-			looks = append(looks, *m.Placement)
-		}
-		return nil
-	}}
-	_, err = r.Write(out.Bytes())
-	require.NoError(t, err)
+		return 0
+	}, &rest)
+	err = (&driver{job: j, crew: crew, out: out}).run(ctx)
+	exit := crew.dismiss()
 	require.Empty(t, rest.String())
-	return rows, looks
+	require.NoError(t, err)
+	require.Zero(t, exit)
+	return out.rows
 }
 
+// kept is an output that keeps rows as they are.
+type kept struct{ rows []Row }
+
+func (k *kept) row(r Row) error        { k.rows = append(k.rows, r); return nil }
+func (k *kept) tails(Row, tails) error { return nil }
+func (k *kept) end() error             { return nil }
+
 func TestOperationsMoveEveryByteInProcess(t *testing.T) {
-	for _, c := range []Config{
-		{Op: "barrier", Engine: "auto", Ranks: 1},
-		{Op: "barrier", Engine: "auto", Ranks: 2},
-		{Op: "barrier", Engine: "auto", Ranks: 5},
-		{Op: "latency", Engine: "auto", Ranks: 2, Sizes: []int64{1, 8, 100, 1024, 5000}},
-		{Op: "latency", Engine: "ll16", Ranks: 4, Sizes: []int64{8, 4096}},
-		{Op: "latency", Engine: "ce", Ranks: 2, Sizes: []int64{8, 3001}},
-		{Op: "alltoall", Engine: "auto", Ranks: 3, Sizes: []int64{1, 8, 1000, 5001}, Dst: dstPrivate},
-		{Op: "alltoall", Engine: "auto", Ranks: 2, Sizes: []int64{8, 5001}, Dst: dstWindow},
-		{Op: "alltoall", Engine: "ll16", Ranks: 3, Sizes: []int64{8, 77}, Dst: dstPrivate},
-		{Op: "alltoall", Engine: "ce", Ranks: 5, Sizes: []int64{8, 5001}, Dst: dstWindow},
-		{Op: "alltoall", Engine: "auto", Ranks: 1, Sizes: []int64{64}, Dst: dstWindow},
+	for _, line := range []string{
+		"barrier -n 1", "barrier -n 2", "barrier -n 5",
+		"latency -m 1:1000 -f 10", "latency --engine ll16 -n 4 -m 8:4096 -f 512", "latency --engine ce -m 8:3001 -f 400",
+		"put -m 1:3000 -f 100", "put -n 4 -m 8:8 --touch full",
+		"bw -m 1:3000 -f 100", "bw -n 4 -m 100:100 --touch full", "bibw -m 8:3000 -f 100 --touch full",
+		"rate -m 8:4096 -f 512", "rate -n 4 -m 8:8 --touch full",
+		"alltoall -n 3 -m 1:5001 -f 9 --dst private", "alltoall -n 2 -m 8:5001 -f 700", "alltoall -n 1 -m 64:64",
+		"alltoall -n 3 --engine ll16 -m 8:77 -f 9 --dst private", "alltoall -n 5 --engine ce -m 8:5001 -f 700",
+		"alltoall -n 3 -m 7:5001 -f 9 --touch read", "alltoall -n 3 -m 7:5001 -f 9 --touch full",
+		"alltoallv -n 3 -m 1:3000 -f 100 --touch full", "alltoallv-skewed -n 5 -m 1:3000 -f 100", "alltoallv-skewed -n 2 -m 64:64 --dst private",
 	} {
-		c.Iters = 1
-		t.Run(fmt.Sprint(c.Op, c.Engine, c.Ranks, c.Dst), func(t *testing.T) {
-			rows, looks := inProcess(t, c, nil)
-			require.Len(t, rows, max(len(c.Sizes), 1))
-			require.Len(t, looks, 2, "before and after")
-			for i, r := range rows {
-				require.Equal(t, [3]any{c.Op, c.Engine, c.Ranks}, [3]any{r.Op, r.Engine, r.Ranks})
+		t.Run(line, func(t *testing.T) {
+			q, err := parse(strings.Fields(line))
+			require.NoError(t, err)
+			rows := inProcess(t, line, nil)
+			require.NotEmpty(t, rows)
+			for _, r := range rows {
+				require.Equal(t, q.words[0], r.Op)
 				require.Positive(t, r.Iters)
-				require.Positive(t, r.P50)
+				require.Positive(t, r.Min)
+				require.GreaterOrEqual(t, r.P50, r.Min)
 				require.GreaterOrEqual(t, r.P99, r.P50)
-				require.Zero(t, r.Wrong)
-				if len(c.Sizes) > 0 {
-					require.Equal(t, c.Sizes[i], r.Bytes)
-				}
+				require.GreaterOrEqual(t, r.Max, r.P99)
+				require.Zero(t, *r.Wrong)
 			}
 		})
 	}
@@ -81,50 +90,57 @@ func TestOperationsMoveEveryByteInProcess(t *testing.T) {
 
 // damages are what must never pass unseen. Each replaces an exercise's run; n
 // counts the calls.
-var damages = map[string]func(x *exercise, run func(context.Context, int) error, n int32) func(context.Context, int) error{
-	"one byte, once": func(x *exercise, run func(context.Context, int) error, n int32) func(context.Context, int) error {
+var damages = map[string]func(x *exercise, run func(context.Context, int) error, n int) func(context.Context, int) error{
+	"one byte, once": func(x *exercise, run func(context.Context, int) error, n int) func(context.Context, int) error {
 		return func(ctx context.Context, ops int) error {
 			err := run(ctx, ops)
 			if n == 3 {
-				x.arrived[len(x.arrived)-1] ^= 1
+				last := x.in[len(x.in)-1].bytes
+				last[len(last)-1] ^= 1
 			}
 			return err
 		}
 	},
-	"the round before": func(x *exercise, run func(context.Context, int) error, n int32) func(context.Context, int) error {
+	"stale data": func(x *exercise, run func(context.Context, int) error, n int) func(context.Context, int) error {
 		return func(ctx context.Context, ops int) error {
-			stale := slices.Clone(x.arrived)
+			var stale [][]byte
+			for _, p := range x.in {
+				stale = append(stale, slices.Clone(p.bytes))
+			}
 			err := run(ctx, ops)
-			copy(x.arrived, stale)
+			for k, p := range x.in {
+				copy(p.bytes, stale[k])
+			}
 			return err
 		}
 	},
 }
 
 func TestDamagedDataIsFound(t *testing.T) {
-	for _, c := range []Config{
-		{Op: "latency", Engine: "ll16", Ranks: 2, Sizes: []int64{8}},
-		{Op: "latency", Engine: "ce", Ranks: 2, Sizes: []int64{1001}},
-		{Op: "alltoall", Engine: "auto", Ranks: 3, Sizes: []int64{8}, Dst: dstWindow},
-		{Op: "alltoall", Engine: "ce", Ranks: 2, Sizes: []int64{4097}, Dst: dstPrivate},
+	for _, line := range []string{
+		"latency --engine ll16 -m 8:8", "latency --engine ce -m 1001:1001", "put -m 64:64", "bibw -m 8:8", "rate -m 8:8",
+		"alltoall -n 3 -m 8:8", "alltoall --engine ce -n 2 -m 4097:4097 --dst private", "alltoall -n 2 -m 64:64 --touch full",
+		"alltoallv-skewed -n 2 -m 99:99",
 	} {
 		for what, damage := range damages {
-			t.Run(fmt.Sprint(c.Op, c.Engine, " ", what), func(t *testing.T) {
-				c.Iters = 1
-				rows, _ := inProcess(t, c, func(rank int, x *exercise) {
-					if rank != 1 || x.arrived == nil {
+			t.Run(line+" "+what, func(t *testing.T) {
+				size := 0
+				rows := inProcess(t, line, func(rank int, x *exercise) {
+					if rank != 1 || len(x.in) == 0 || x.cpu != nil {
 						return
 					}
-					run, calls := x.run, int32(0)
+					size = len(x.in[0].bytes)
+					run, calls := x.run, 0
 					x.run = func(ctx context.Context, ops int) error {
-						return damage(x, run, atomic.AddInt32(&calls, 1))(ctx, ops)
+						calls++
+						return damage(x, run, calls)(ctx, ops)
 					}
 				})
 				require.Len(t, rows, 1)
 				if what == "one byte, once" {
-					require.Equal(t, 1, rows[0].Wrong)
+					require.Equal(t, 1, *rows[0].Wrong)
 				} else {
-					require.GreaterOrEqual(t, rows[0].Wrong, int(c.Sizes[0])/2)
+					require.GreaterOrEqual(t, *rows[0].Wrong, size/2)
 				}
 			})
 		}
@@ -138,7 +154,10 @@ func TestABarrierThatLetsSomebodyThroughIsFound(t *testing.T) {
 			return err
 		}
 		r := &rank{world: w, meter: &meter{board: board}}
-		x := r.barrier()
+		x, err := openBarrier(ctx, r, task{})
+		if err != nil {
+			return err
+		}
 		if w.Rank() == 0 {
 			x.load(2)
 		} else {
@@ -156,9 +175,9 @@ func TestABarrierThatLetsSomebodyThroughIsFound(t *testing.T) {
 }
 
 func TestARankOfAnotherMeasurementIsRefused(t *testing.T) {
-	for _, args := range [][]string{nil, {"{"}, {`{"op":"dance"}`}, {`{"op":"barrier","ranks":3}`}} {
+	for _, args := range [][]string{nil, {"{"}, {`{"ranks":3}`}} {
 		err := symmem.Run(context.Background(), 1, func(ctx context.Context, w *symmem.World) error {
-			return runRank(ctx, w, args, nil, nil)
+			return runRank(ctx, w, args, nil, nil, nil)
 		})
 		require.Error(t, err, "%q", args)
 	}

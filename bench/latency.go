@@ -8,35 +8,28 @@ import (
 )
 
 var latency = &op{
-	name:    "latency",
-	text:    "half a round trip between neighbouring ranks, received and copied out; the slowest pair counts",
-	engines: []string{"auto", "ll16", "ce"},
-	low:     8, high: 1 << 20,
-	least: 2, few: true,
-	total: func(row Row) int64 { return row.Bytes },
-	ranks: func(n int) error {
-		if n%2 != 0 {
-			return fmt.Errorf("latency is between pairs of ranks: their number must be even, not %d", n)
-		}
-		return nil
+	name: "latency",
+	text: "half a round trip between neighbours, received and copied out; the slowest pair counts",
+	osu:  "osu_latency osu_multi_lat", nccl: "sendrecv_perf", imb: "PingPong",
+	low: 8, high: 1 << 20,
+	least: 2, few: true, pairs: true,
+	total: func(n int, bytes int64) int64 { return bytes },
+	moved: perPair,
+	ways: []way{
+		{engine: "auto", window: stagingNeed, memory: twice, open: openLatency},
+		{engine: "ll16", fits: anElement, memory: twice, open: openLatency},
+		{engine: "ce", window: stagingNeed, memory: twice, open: openLatency},
 	},
-	fits: func(c *Config, bytes int64) error {
-		if c.Engine == "ll16" && elements[bytes] == nil {
-			return fmt.Errorf("latency by ll16 has elements of 1, 2, 4 … %d bytes, not %d; lower --max or take --engine auto", maxElement, bytes)
-		}
-		return nil
-	},
-	window: func(c *Config, bytes int64) int64 { return 0 },
-	memory: func(c *Config, bytes int64) int64 { return 2 * bytes },
-	run: func(ctx context.Context, r *rank) error {
-		pair, err := r.world.Team().Split(ctx, r.world.Rank()/2, r.world.Rank())
-		if err != nil {
-			return err
-		}
-		return sweep(ctx, r, func(bytes int64) (*exercise, error) {
-			return openLatency(ctx, pair, r.Engine, int(bytes))
-		})
-	},
+}
+
+func twice(_ *config, t task) int64 { return 2 * t.Bytes }
+
+// anElement refuses sizes that are no element of a session.
+func anElement(_ *config, t task) error {
+	if elements[t.Bytes] == nil {
+		return fmt.Errorf("%s by ll16 has elements of 1, 2, 4 … %d bytes, not %d; lower --max or take --engine auto", t.Op, maxElement, t.Bytes)
+	}
+	return nil
 }
 
 // courier carries messages of one size between the two ranks of a pair.
@@ -58,45 +51,62 @@ type courier interface {
 // lines: with 64 bytes the copy engine is ahead, 0.45 µs against 0.52.
 const autoElement = 32
 
-func openCourier(ctx context.Context, pair *symmem.Team, engine string, size int) (courier, error) {
-	open := elements[int64(size)]
-	if engine == "ce" || engine == "auto" && (open == nil || size > autoElement) {
-		return openCopies(ctx, pair, size)
+func openCourier(ctx context.Context, pair *symmem.Team, t task) (courier, error) {
+	e := elements[t.Bytes]
+	if t.Engine == "ce" || t.Engine == "auto" && (e == nil || t.Bytes > autoElement) {
+		return openCopies(ctx, pair, int(t.Bytes))
 	}
-	return open(ctx, pair)
+	return e.courier(ctx, pair)
 }
 
 // openLatency makes an exercise of which an operation is a round trip.
-func openLatency(ctx context.Context, pair *symmem.Team, engine string, size int) (*exercise, error) {
-	c, err := openCourier(ctx, pair, engine, size)
+func openLatency(ctx context.Context, r *rank, t task) (*exercise, error) {
+	pair, err := r.pair(ctx)
 	if err != nil {
 		return nil, err
 	}
-	first, second := c.send, c.receive
-	if pair.Rank() == 1 {
-		first, second = second, first
+	c, err := openCourier(ctx, pair, t)
+	if err != nil {
+		return nil, err
 	}
-	me, peer := pair.WorldRank(pair.Rank()), pair.WorldRank(1-pair.Rank())
-	return &exercise{
-		run: func(ctx context.Context, n int) error {
-			for range n {
-				if err := first(ctx); err != nil {
-					return err
-				}
-				if err := second(ctx); err != nil {
-					return err
-				}
-				if err := c.end(ctx); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		load:    func(round uint64) { stream{round, me, peer}.fill(c.out()) },
-		wrong:   func(round uint64) int { return stream{round, peer, me}.wrong(c.in()) },
-		arrived: c.in(),
-		bytes:   int64(size),
-		parts:   2,
-		close:   c.Close,
-	}, nil
+	x := newExercise(t, r.world.Rank())
+	x.units = 2
+	peer := neighbour(r.world.Rank())
+	x.out, x.in = []part{{peer, c.out()}}, []part{{peer, c.in()}}
+	send := func(ctx context.Context) error {
+		x.write()
+		return c.send(ctx)
+	}
+	receive := func(ctx context.Context) error {
+		if err := c.receive(ctx); err != nil {
+			return err
+		}
+		x.read()
+		return nil
+	}
+	first, second := send, receive
+	if pair.Rank() == 1 {
+		first, second = receive, send
+	}
+	x.repeat(func(ctx context.Context) error {
+		if err := first(ctx); err != nil {
+			return err
+		}
+		if err := second(ctx); err != nil {
+			return err
+		}
+		return c.end(ctx)
+	})
+	x.close = func(ctx context.Context) error {
+		if err := c.Close(ctx); err != nil {
+			return err
+		}
+		return pair.Close(ctx)
+	}
+	return x, nil
+}
+
+// pair is the team of this rank and its neighbour.
+func (r *rank) pair(ctx context.Context) (*symmem.Team, error) {
+	return r.world.Team().Split(ctx, r.world.Rank()/2, r.world.Rank())
 }

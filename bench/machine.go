@@ -10,17 +10,23 @@ import (
 	"strings"
 )
 
-// machine is one line about where and with what was measured.
-func machine(cpus int) string {
-	text := fmt.Sprintf("%d usable CPUs, %s %s, %s", cpus, runtime.GOOS, runtime.GOARCH, runtime.Version())
-	if kernel, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		text = fmt.Sprintf("%d usable CPUs, Linux %s %s, %s", cpus, bytes.TrimSpace(kernel), runtime.GOARCH, runtime.Version())
+func cpuModel(usable int) string {
+	model := field("/proc/cpuinfo", "model name")
+	if model == "" {
+		model = runtime.GOARCH
 	}
-	if model := field("/proc/cpuinfo", "model name"); model != "" {
-		text = model + ", " + text
-	}
-	return text
+	return fmt.Sprintf("%s, %d usable", model, usable)
 }
+
+func kernel() string {
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return runtime.GOOS
+	}
+	return "Linux " + string(bytes.TrimSpace(release))
+}
+
+func goVersion() string { return runtime.Version() + " " + runtime.GOARCH }
 
 // availableMemory is how many bytes may be taken without swapping, where the
 // kernel says so.

@@ -2,13 +2,15 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/pflag"
-	"github.com/symwin/symwin/internal/launch"
+	"github.com/symwin/symwin/bench/peers"
 )
 
 // The exit codes that are not the ranks'.
@@ -30,6 +32,10 @@ const RankCommand = "bench-rank"
 // The ranks are this very program, started with [RankCommand]; its main must
 // hand that to [RankMain]. Cancelling ctx ends the measurement.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return mainWith(ctx, args, stdout, stderr, peers.Open)
+}
+
+func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open opener) int {
 	q, err := parse(args)
 	if errors.Is(err, pflag.ErrHelp) {
 		help(stdout)
@@ -38,74 +44,59 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return usage(stderr, err)
 	}
-	c, options, err := q.config()
+	j, err := q.job()
 	if err != nil {
 		return usage(stderr, err)
 	}
-	spec, err := json.Marshal(c)
-	if err != nil {
-		return usage(stderr, err)
+	if j.file != "" {
+		f, err := os.Create(j.file)
+		if err != nil {
+			return usage(stderr, fmt.Errorf("--out: %w", err))
+		}
+		defer f.Close()
+		stdout = f
 	}
 
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var wrong int
-	var broken error
-	out := newOutput(q.format, stdout, c, machine(len(c.CPUs)))
-	options.Stderr = stderr
-	options.Stdout = &receiver{rest: stderr, take: func(m message) error {
-		switch {
-		case m.Row != nil:
-			wrong += m.Row.Wrong
-			broken = out.row(*m.Row)
-		case m.Placement != nil:
-			broken = out.placement(*m.Placement)
+	// The launcher passes signals on to the ranks, and ends with them; peers are
+	// ended here.
+	here, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	d := &driver{job: j, rivals: openRivals(here, j, open)}
+	defer func() {
+		for _, r := range d.rivals {
+			r.close()
 		}
-		if broken != nil {
-			cancel()
+	}()
+	if d.out, err = newOutput(stdout, j, newMeta(j, args, d.rivals)); err != nil {
+		return broken(stderr, err)
+	}
+	exit := 0
+	if j.op.own == nil {
+		if d.crew, err = muster(ctx, j, stderr); err != nil {
+			return broken(stderr, err)
 		}
-		return broken
-	}}
-	result := launch.Run(ctx, options, []string{"/proc/self/exe", RankCommand, string(spec)})
+	}
+	err = d.run(here)
+	if d.crew != nil {
+		exit = d.crew.dismiss()
+	}
 	switch {
-	case broken != nil:
-		fmt.Fprintf(stderr, "shmrun bench: %v\n", broken)
-		return exitFailed
-	case result.ExitCode != 0:
-		return result.ExitCode
-	case wrong != 0:
-		fmt.Fprintf(stderr, "shmrun bench: %d bytes arrived wrong\n", wrong)
-		return exitFailed
+	case exit != 0:
+		return exit
+	case err != nil:
+		return broken(stderr, err)
+	case d.wrong != 0:
+		return broken(stderr, fmt.Errorf("%d bytes arrived wrong", d.wrong))
 	}
 	return 0
+}
+
+func broken(stderr io.Writer, err error) int {
+	fmt.Fprintf(stderr, "shmrun bench: %v\n", err)
+	return exitFailed
 }
 
 func usage(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "shmrun bench: %v; see \"shmrun bench --help\"\n", err)
 	return exitUsage
-}
-
-func help(w io.Writer) {
-	fmt.Fprint(w, `shmrun bench measures, with ranks that it starts itself.
-
-  shmrun bench [flags] OP [flags]
-
-`)
-	for _, o := range ops {
-		fmt.Fprintf(w, "  %-10s %s\n", o.name, o.text)
-	}
-	fmt.Fprint(w, `
-Each row is one size: the time of an operation in µs, median and 99th percentile
-over blocks of at least 20 µs (2 ms where ranks share CPUs), each of which took as long as its slowest rank
-says. Data changes from round to round and every byte is compared, outside the
-clock; exit code 1 if any was wrong. BYTES are what one rank sends to one peer.
-
-`, flagSet(new(request)).FlagUsagesWrapped(86))
-}
-
-func opNames() (names []string) {
-	for _, o := range ops {
-		names = append(names, o.name)
-	}
-	return names
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"testing"
+
+	"github.com/symwin/symwin/internal/launch"
 )
 
 // tamperVariable makes ranks damage what arrives.
@@ -23,6 +26,9 @@ func TestMain(m *testing.M) {
 				tamper = flipAByte
 			}
 			os.Exit(rankMain(context.Background(), os.Args[2:], tamper))
+		case "-n": // startup: what shmrun does with a program
+			n, _ := strconv.Atoi(os.Args[2])
+			os.Exit(launch.Run(context.Background(), launch.Options{N: n}, []string{"true"}).ExitCode)
 		case "bench":
 			os.Exit(Main(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 		}
@@ -34,8 +40,8 @@ func flipAByte(x *exercise) {
 	run := x.run
 	x.run = func(ctx context.Context, n int) error {
 		err := run(ctx, n)
-		if len(x.arrived) > 0 {
-			x.arrived[0] ^= 0x40
+		if len(x.in) > 0 {
+			x.in[0].bytes[0] ^= 0x40
 		}
 		return err
 	}

@@ -6,151 +6,136 @@ import (
 	"time"
 )
 
-// exercise is one operation at one size, as one rank does it.
-type exercise struct {
-	// run does n operations: what is inside the clock. All ranks that take part
-	// run the same number. Nil: this rank does not take part.
-	run func(ctx context.Context, n int) error
-	// load puts the data of a round where the next operations take it from, and
-	// wrong counts the bytes that have not arrived as they were sent. Both are
-	// outside the clock; nil where there is nothing to verify.
-	load  func(round uint64)
-	wrong func(round uint64) int
-	// arrived is where the data comes in, for tests that damage it.
-	arrived []byte
-	// close gives back what the exercise has opened. It is collective. May be nil.
-	close func(ctx context.Context) error
-
-	bytes    int64         // verified a round, for how often that is worth while
-	parts    int           // figures an operation holds: 2 where it is a round trip and half of one counts; 0: 1
-	shortest time.Duration // of a block; 0: the meter's
-	budget   time.Duration // of all blocks where iterations are "auto"; 0: autoBudget
+// point is how much of a row is to be measured now.
+type point struct {
+	Iters    int           `json:"iters,omitempty"`    // operations inside the clock, rounded up to whole blocks; 0: as many as fit into Budget
+	Shortest time.Duration `json:"shortest,omitempty"` // of a block
+	Budget   time.Duration `json:"budget,omitempty"`   // of all blocks
 }
 
-// autoBudget is how long the blocks of one row last together.
-const autoBudget = 200 * time.Millisecond
-
-// rounds is how often an exercise gets new data: as single, checked operations
-// before the clock starts, and as many times while it runs. Three are the least
-// that shows data from the round before last, which an engine with two buffers
-// would deliver.
-func (x *exercise) rounds() int {
-	if x.bytes > 1<<20 {
-		return 3
-	}
-	return 8
+// slice is what was measured of a row at one go.
+type slice struct {
+	Blocks []time.Duration `json:"blocks"` // each as long as it took its slowest rank
+	Ops    int             `json:"ops"`    // in a block; of a round trip, halves
+	Wrong  int             `json:"wrong"`  // bytes
 }
 
-// meter measures exercises. All ranks have one and call it alike.
+// stint is an exercise while it is open: what is known of it goes from slice to
+// slice.
+type stint struct {
+	*exercise
+	task
+	round uint64
+	ops   int // of a block, 0: not calibrated yet
+	each  time.Duration
+}
+
+// meter measures stints. All ranks have one and call it alike.
 type meter struct {
-	board    *board
-	shortest time.Duration        // of a block; 0: minBlock
-	now      func() time.Duration // the clock
+	board *board
+	now   func() time.Duration // the clock
 	// tamper is a test's hand in the data between the ranks: it may replace parts
 	// of an exercise.
 	tamper func(x *exercise)
 }
 
-// result is one row's figures. Only rank 0 has them.
-type result struct {
-	summary
-	iters, wrong int
-}
-
-// measure runs an exercise: checked rounds, calibration, and then the blocks.
+// measure takes a slice of s; only rank 0 gets it. The first one begins with
+// checked operations and calibration.
 //
 // Blocks follow each other without a pause, so the end of one is the beginning
 // of the next, and nothing but operations happens between two readings of the
-// clock. Only where the data changes is there a break, and then one operation
-// outside the clock brings the ranks in step again.
-func (m *meter) measure(ctx context.Context, x *exercise, iters int) (result, error) {
-	if m.tamper != nil {
-		m.tamper(x)
+// clock.
+func (m *meter) measure(ctx context.Context, s *stint, p point) (got slice, err error) {
+	if s.cpu == nil {
+		return m.slice(ctx, s, p)
 	}
-	round, wrong := uint64(0), 0
-	fresh := func(body func() error) error {
-		round++
-		if x.load != nil {
-			x.load(round)
-		}
-		if err := m.board.team.Barrier(ctx); err != nil {
-			return err
-		}
-		if x.run == nil {
-			return nil
-		}
-		if err := body(); err != nil {
-			return err
-		}
-		if x.wrong != nil {
-			wrong += x.wrong(round)
-		}
-		return nil
-	}
-
-	for range x.rounds() {
-		if err := fresh(func() error { return x.run(ctx, 1) }); err != nil {
-			return result{}, err
-		}
-	}
-	plan, err := m.plan(ctx, x, iters)
-	if err != nil {
-		return result{}, err
-	}
-	var blocks []time.Duration
-	if x.run != nil {
-		blocks = make([]time.Duration, 0, plan.blocks)
-	}
-	for k := range x.rounds() {
-		upTo := plan.blocks * (k + 1) / x.rounds()
-		from := plan.blocks * k / x.rounds()
-		err := fresh(func() (err error) {
-			blocks, err = m.blocks(ctx, x, blocks, upTo-from, plan.ops)
-			return err
-		})
-		if err != nil {
-			return result{}, err
-		}
-	}
-	all, wrong, err := m.board.gather(ctx, blocks, wrong)
-	if err != nil || all == nil {
-		return result{}, err
-	}
-	return result{
-		summary: summarize(slowest(all), plan.ops*max(x.parts, 1)),
-		iters:   plan.ops * plan.blocks,
-		wrong:   wrong,
-	}, nil
+	err = pinned(*s.cpu, func() error {
+		got, err = m.slice(ctx, s, p)
+		return err
+	})
+	return got, err
 }
 
-// plan calibrates. All ranks come to the same result, since the times are those
-// of the slowest rank, which all know.
-func (m *meter) plan(ctx context.Context, x *exercise, iters int) (plan, error) {
-	ops, each, err := calibrate(cmp.Or(x.shortest, m.shortest, minBlock), func(n int) (time.Duration, error) {
+func (m *meter) slice(ctx context.Context, s *stint, p point) (slice, error) {
+	wrong := 0
+	if s.ops == 0 {
+		for range s.rounds() {
+			if err := m.fresh(ctx, s, &wrong, true, func() error { return s.run(ctx, 1) }); err != nil {
+				return slice{}, err
+			}
+		}
+		if s.run != nil && s.Warmup > 0 {
+			if err := s.run(ctx, s.Warmup); err != nil {
+				return slice{}, err
+			}
+		}
+		if err := m.calibrate(ctx, s, p); err != nil {
+			return slice{}, err
+		}
+	}
+	plan := planFor(p.Iters, s.ops, s.each, p.Budget)
+	var blocks []time.Duration
+	err := m.fresh(ctx, s, &wrong, !s.InPlace, func() (err error) {
+		blocks, err = m.blocks(ctx, s, make([]time.Duration, 0, plan.blocks), plan.blocks, plan.ops)
+		return err
+	})
+	if err == nil && s.InPlace { // what was sent last is gone
+		err = m.fresh(ctx, s, &wrong, true, func() error { return s.run(ctx, 1) })
+	}
+	if err != nil {
+		return slice{}, err
+	}
+	all, wrong, err := m.board.gather(ctx, blocks, wrong)
+	return slice{Blocks: slowest(all), Ops: plan.ops * max(s.units, 1), Wrong: wrong}, err
+}
+
+// fresh does body with new data, the ranks in step.
+func (m *meter) fresh(ctx context.Context, s *stint, wrong *int, checked bool, body func() error) error {
+	s.round++
+	s.fill(s.round)
+	if err := m.board.team.Barrier(ctx); err != nil {
+		return err
+	}
+	if s.run == nil {
+		return nil
+	}
+	if err := body(); err != nil {
+		return err
+	}
+	if s.Check && checked {
+		*wrong += s.wrongBytes(s.round)
+	}
+	return nil
+}
+
+// calibrate finds out how many operations make a block. All ranks come to the
+// same result, since the times are those of the slowest rank, which all know.
+func (m *meter) calibrate(ctx context.Context, s *stint, p point) (err error) {
+	s.ops, s.each, err = calibrate(cmp.Or(s.shortest, p.Shortest, minBlock), func(n int) (time.Duration, error) {
 		if err := m.board.team.Barrier(ctx); err != nil {
 			return 0, err
 		}
 		var one []time.Duration
-		if x.run != nil {
+		if s.run != nil {
 			var err error
-			if one, err = m.blocks(ctx, x, nil, 1, n); err != nil {
+			if one, err = m.blocks(ctx, s, nil, 1, n); err != nil {
 				return 0, err
 			}
 		}
 		return m.board.slowest(ctx, sum(one))
 	})
-	return planFor(iters, ops, each, cmp.Or(x.budget, autoBudget)), err
+	return err
 }
 
 // blocks appends the times of n blocks of ops operations, after one that is not
 // timed.
-func (m *meter) blocks(ctx context.Context, x *exercise, times []time.Duration, n, ops int) ([]time.Duration, error) {
-	if err := x.run(ctx, 1); err != nil {
+func (m *meter) blocks(ctx context.Context, s *stint, times []time.Duration, n, ops int) ([]time.Duration, error) {
+	if err := s.run(ctx, 1); err != nil {
 		return times, err
 	}
 	begin := m.now()
 	for range n {
-		if err := x.run(ctx, ops); err != nil {
+		if err := s.run(ctx, ops); err != nil {
 			return times, err
 		}
 		end := m.now()

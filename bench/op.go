@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/shm"
@@ -12,103 +13,135 @@ import (
 // op is one thing that can be measured. Each stands in a file of its own.
 type op struct {
 	name, text string
-	// engines that may be asked for; auto is among them always.
-	engines []string
+	// What it is called in the OSU benchmarks, in nccl-tests and in IMB; several
+	// names are separated by blanks.
+	osu, nccl, imb string
+	// ways are the engines that can carry it, the default first. An engine that
+	// comes later appends its own, in a file of its own.
+	ways []way
 	// low and high are the sizes measured where none are asked for; both zero: it
-	// has no sizes.
-	low, high int64
-	// factor is the step from one to the next, 0: 2.
-	factor int64
+	// has no sizes. factor is the step from one to the next, 0: 2.
+	low, high, factor int64
 	// least is how many ranks it needs. few: it is measured with as many where
-	// nothing else is asked for, otherwise with a rank for each CPU.
-	least int
-	few   bool
-	// ranks says what else is wrong with n of them, or nil.
-	ranks func(n int) error
-	// fits says what is wrong with a size that engine cannot carry, or nil.
-	fits func(c *Config, bytes int64) error
-	// window and memory are what one rank takes of its window, and beside it, at
-	// one size.
-	window, memory func(c *Config, bytes int64) int64
-	// total is how many bytes all ranks move in an operation; 0 or a nil total:
-	// no rate is shown.
-	total func(Row) int64
-	// run measures all sizes and reports the rows.
-	run func(ctx context.Context, r *rank) error
+	// nothing else is asked for, otherwise with a rank for each CPU. pairs: their
+	// number is even, and neighbours work together.
+	least      int
+	few, pairs bool
+	// total is the size by which algbw is reckoned, nil: no rates. bus is what
+	// busbw is of it, nil: the same.
+	total func(n int, bytes int64) int64
+	bus   func(n int) float64
+	// moved is how many bytes all ranks together must move in one operation, 0
+	// where only the exchange counts; nil: there is no limit to compare with.
+	moved func(n int, bytes int64) int64
+	// trials are its rows where they are not simply one a size.
+	trials func(j *job) []trial
+	// own is what is measured where the operation is none of the ranks, and bare
+	// the limit beside it.
+	own, bare func(j *job) subject
+}
+
+// way is how one engine does an operation.
+type way struct {
+	engine string
+	// fits says what is wrong with a task that this engine cannot do, or nil.
+	fits func(c *config, t task) error
+	// window and memory are what one rank takes of its window, and beside it; nil:
+	// nothing to speak of.
+	window, memory func(c *config, t task) int64
+	inPlace        bool // it can be done in place
+	open           func(ctx context.Context, r *rank, t task) (*exercise, error)
 }
 
 // ops is the table. It is filled by init, since what is in it refers to it.
 var ops []*op
 
-func init() { ops = []*op{latency, barrier, allToAll, limits} }
+func init() {
+	ops = []*op{latency, bandwidth, bothWays, rate, put, barrier, allToAll, allToAllv, allToAllvSkewed, startup, wait, limits}
+}
 
+// later are engines that are spoken of already, and come with what they carry.
+var later = []string{"ll64", "bcopy", "views"}
+
+func opNames() (names []string) {
+	for _, o := range ops {
+		names = append(names, o.name)
+	}
+	return names
+}
+
+// findOp finds an operation by our name or by one of another suite.
 func findOp(name string) (*op, error) {
 	for _, o := range ops {
-		if o.name == name {
+		elsewhere := strings.Fields(strings.ToLower(o.osu + " " + o.nccl + " " + o.imb))
+		if o.name == name || slices.Contains(elsewhere, strings.ToLower(name)) {
 			return o, nil
 		}
 	}
 	return nil, fmt.Errorf("no operation %q; there are %s", name, list(opNames()))
 }
 
-// check says why c cannot be measured, before anything is started.
-func (o *op) check(c *Config) error {
-	if !slices.Contains(o.engines, c.Engine) {
-		return fmt.Errorf("%s has no engine %q; it has %s", o.name, c.Engine, list(o.engines))
+func (o *op) engines() (names []string) {
+	for _, w := range o.ways {
+		names = append(names, w.engine)
 	}
-	if c.Ranks < o.least {
-		return fmt.Errorf("%s needs at least %d ranks, not %d", o.name, o.least, c.Ranks)
-	}
-	if o.ranks != nil {
-		if err := o.ranks(c.Ranks); err != nil {
-			return err
-		}
-	}
-	// The largest is what people want to hear of first.
-	for _, bytes := range slices.Backward(c.Sizes) {
-		if err := o.carries(c, bytes); err != nil {
-			return err
-		}
-	}
-	return nil
+	return names
 }
 
-// carries says why one size cannot be measured.
-func (o *op) carries(c *Config, bytes int64) error {
-	if o.fits != nil {
-		if err := o.fits(c, bytes); err != nil {
+func (o *op) way(engine string) (*way, error) {
+	for i := range o.ways {
+		if o.ways[i].engine == engine {
+			return &o.ways[i], nil
+		}
+	}
+	if slices.Contains(later, engine) {
+		return nil, fmt.Errorf("%s by %s comes with that engine; there is %s", o.name, engine, list(o.engines()))
+	}
+	return nil, fmt.Errorf("%s has no engine %q; it has %s", o.name, engine, list(o.engines()))
+}
+
+// carries says why one task cannot be done, before anything is started.
+func (o *op) carries(j *job, t task) error {
+	w, err := o.way(t.Engine)
+	if err != nil || o.own != nil {
+		return err
+	}
+	if w.fits != nil {
+		if err := w.fits(&j.config, t); err != nil {
 			return err
 		}
 	}
-	if need, have := o.window(c, bytes)+pageSize, c.Window; need > have {
-		return fmt.Errorf("%s of %s with %d ranks does not fit the window: need %d bytes on each rank, have %d; raise --window or lower --max",
-			o.name, env.FormatSize(bytes), c.Ranks, need, have)
+	window, memory := pageSize, int64(0)
+	if w.window != nil {
+		window += w.window(&j.config, t)
 	}
-	if need, have := (o.window(c, bytes)+pageSize)*int64(c.Ranks), c.Shm; have != 0 && need > have {
-		return fmt.Errorf("%s of %s with %d ranks does not fit %s: need %d bytes, have %d; take --backing memfd or lower --max",
-			o.name, env.FormatSize(bytes), c.Ranks, shm.Dir(), need, have)
+	if w.memory != nil {
+		memory = w.memory(&j.config, t)
 	}
-	need := (o.window(c, bytes) + o.memory(c, bytes)) * int64(c.Ranks)
+	what := fmt.Sprintf("%s of %s with %d ranks does not fit", o.name, env.FormatSize(t.Bytes), j.Ranks)
+	if have := j.Window; window > have {
+		return fmt.Errorf("%s the window: need %d bytes on each rank, have %d; raise --window or lower --max", what, window, have)
+	}
+	n := int64(j.Ranks)
+	if need, have := window*n, j.shm; have != 0 && need > have {
+		return fmt.Errorf("%s %s: need %d bytes, have %d; take --backing memfd or lower --max", what, shm.Dir(), need, have)
+	}
+	need := (window + memory) * n
 	if have, ok := availableMemory(); ok && need > have {
-		return fmt.Errorf("%s of %s with %d ranks does not fit the memory: need %d bytes, have %d; lower --max or -n",
-			o.name, env.FormatSize(bytes), c.Ranks, need, have)
+		return fmt.Errorf("%s the memory: need %d bytes, have %d; lower --max or -n", what, need, have)
 	}
 	return nil
 }
 
-// sweep measures, at each size, the exercise that open makes.
-func sweep(ctx context.Context, r *rank, open func(bytes int64) (*exercise, error)) error {
-	for _, bytes := range r.Sizes {
-		x, err := open(bytes)
-		if err != nil {
-			return err
-		}
-		if err := r.row(ctx, x, Row{Engine: r.Engine, Ranks: r.Ranks, Bytes: bytes}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// neighbours are the ranks that work in pairs: 0 and 1, 2 and 3, …
+func neighbour(rank int) int { return rank ^ 1 }
+
+// The sizes by which rates are reckoned.
+func perRank(n int, bytes int64) int64 { return int64(n) * bytes }     // all that a rank sends
+func perPair(n int, bytes int64) int64 { return int64(n) / 2 * bytes } // a message of each pair
+
+// The factors of nccl-tests.
+func allButOwn(n int) float64 { return float64(n-1) / float64(n) }
 
 // list reads "a", "a and b", "a, b and c".
 func list(words []string) string {
@@ -118,10 +151,6 @@ func list(words []string) string {
 	case 1:
 		return words[0]
 	default:
-		text := words[0]
-		for _, w := range words[1 : n-1] {
-			text += ", " + w
-		}
-		return text + " and " + words[n-1]
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -24,27 +25,60 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func TestFormats(t *testing.T) {
-	c := &Config{Op: "alltoall", Engine: "auto", Ranks: 4, Dst: dstWindow, CPUs: []int{0, 1, 2, 3}, Plan: [][]int{{0}, {1}, {2}, {3}}}
-	rows := []Row{
-		{Op: "alltoall", Engine: "auto", Ranks: 4, Bytes: 8, Iters: 1_234_000, P50: 0.18764321, P99: 0.23, Wrong: 0},
-		{Op: "alltoall", Engine: "auto", Ranks: 4, Bytes: 1 << 20, Iters: 1024, P50: 341.5, P99: 1022.75, Wrong: 3},
+	wrong, right := 3, 0
+	each := func(p50 ...figure) (list []summary) {
+		for _, f := range p50 {
+			list = append(list, summary{P50: f})
+		}
+		return list
 	}
+	rows := []Row{
+		{Op: "alltoall", Engine: "auto", Ranks: 2, Bytes: 8, Touch: touchNone, Iters: 1_234_000, Reps: 2,
+			summary: summary{OpsPerBlock: 120, Min: 0.171, Avg: 0.1903, P50: 0.18764321, P99: 0.23, Max: 1.5},
+			Algbw:   0.0853, Busbw: 0.0426, Wrong: &right, Limit: 0.1124, Of: "two16", State: "112ns",
+			Peers: map[string]PeerFigure{
+				"openmpi": {P50: 0.41, Ratio: 2.185, each: each(0.41, 0.42)},
+				"mpich":   {P50: none(), Ratio: none(), Failed: "hung"},
+				"ucx":     {P50: none(), Ratio: none()},
+			}, each: each(0.187, 0.188)},
+		{Op: "alltoall", Engine: "auto", Ranks: 2, Bytes: 1 << 20, Touch: touchNone, Iters: 1024, Reps: 2,
+			summary: summary{OpsPerBlock: 1, Min: 330, Avg: 400.25, P50: 341.5, P99: 1022.75, Max: 2044},
+			Algbw:   6.1411, Busbw: 3.0705, Wrong: &wrong, Limit: 251.5, Of: "two16+copy", State: moved,
+			Peers: map[string]PeerFigure{"openmpi": {P50: 612.5, Ratio: none(), each: each(612.5)}}, each: each(341.5, 342)},
+	}
+	meta := Meta{
+		Host: "box", CPU: "Some CPU, 2 usable", Kernel: "Linux 6.1", Go: "go1.26 amd64", Commit: "0123456789ab",
+		Command: "shmrun bench alltoall --peer openmpi,mpich,ucx", Bind: "bound to CPUs 0 | 1",
+		Peers: map[string]PeerMeta{
+			"openmpi": {Version: "4.1.4", Command: "mpirun.openmpi -n 2 --bind-to core peer alltoall"},
+			"mpich":   {Version: "4.0.2", Command: "mpirun.mpich -n 2 peer alltoall"},
+			"ucx":     {Note: "this peer cannot do that", cannot: true},
+			"shmwin":  {Note: "not installed: apt-get install libopenmpi-dev", missing: true},
+		},
+	}
+	single := tails{Count: 200000, P50: 0.19, P90: 0.2, P99: 0.31, P999: 1.2, P9999: 14.5, Max: 88, Clock: 41}
 	for _, format := range formats {
 		t.Run(format, func(t *testing.T) {
+			j := &job{
+				config:  config{Ranks: 2, CPUs: []int{0, 1}, Plan: [][]int{{0}, {1}}},
+				request: &request{engine: auto, touch: touchNone, dst: dstWindow, format: format, peers: []string{"openmpi", "mpich", "ucx", "shmwin"}},
+				op:      allToAll, sizes: []int64{8, 1 << 20},
+			}
 			var b bytes.Buffer
-			out := newOutput(format, &b, c, "Some CPU, 4 CPUs")
-			require.NoError(t, out.placement(Placement{CPUs: [2]int{0, 1}, HalfNS: 47.2}))
+			out, err := newOutput(&b, j, meta)
+			require.NoError(t, err)
 			for _, r := range rows {
 				require.NoError(t, out.row(r))
 			}
-			require.NoError(t, out.placement(Placement{CPUs: [2]int{0, 1}, HalfNS: 196}))
+			require.NoError(t, out.tails(rows[0], single))
+			require.NoError(t, out.end())
 			golden(t, "alltoall."+format, b.Bytes())
 		})
 	}
 }
 
 func TestPlacementIsSteadyWithinOneState(t *testing.T) {
-	at := func(ns float64) Placement { return Placement{HalfNS: ns} }
+	at := func(ns float64) placement { return placement(ns) }
 	require.True(t, steady(at(45), at(55)))
 	require.True(t, steady(at(55), at(45)))
 	require.False(t, steady(at(27), at(45)))
@@ -53,22 +87,22 @@ func TestPlacementIsSteadyWithinOneState(t *testing.T) {
 	require.False(t, steady(at(0), at(50)))
 }
 
-func TestMessagesAreToldFromWhatElseRanksWrite(t *testing.T) {
-	var got []Row
+func TestRepliesAreToldFromWhatElseRanksWrite(t *testing.T) {
+	var got []reply
 	var rest bytes.Buffer
-	r := &receiver{rest: &rest, take: func(m message) error { got = append(got, *m.Row); return nil }}
-	row := Row{Op: "barrier", Ranks: 2, P50: 0.5}
+	r := &receiver{rest: &rest, take: func(m reply) { got = append(got, m) }}
+	answer := reply{slice: slice{Blocks: []time.Duration{20, 30}, Ops: 7}}
 	var text bytes.Buffer
 	text.WriteString("hello\n")
-	require.NoError(t, message{Row: &row}.write(&text))
+	require.NoError(t, answer.write(&text))
 	text.WriteString("[0] ") // --tag-output
-	require.NoError(t, message{Row: &row}.write(&text))
+	require.NoError(t, answer.write(&text))
 	text.WriteString("shmrun-bench:no message\n")
 	for _, b := range text.Bytes() { // in the smallest pieces
 		n, err := r.Write([]byte{b})
 		require.Equal(t, 1, n)
 		require.NoError(t, err)
 	}
-	require.Equal(t, []Row{row, row}, got)
+	require.Equal(t, []reply{answer, answer}, got)
 	require.Equal(t, "hello\nshmrun-bench:no message\n", rest.String())
 }

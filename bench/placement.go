@@ -4,74 +4,67 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
-// Placement is how far apart two CPUs were at one moment: half a round trip of
-// one line in each direction, between ranks 0 and 1. Where a hypervisor moves
-// virtual CPUs about, it changes several-fold within seconds, and figures can be
-// compared only where it is the same.
-type Placement struct {
-	CPUs   [2]int  `json:"cpus"`
-	HalfNS float64 `json:"half_ns"` // 0: there is one rank or one CPU only
+// placement is how far apart two CPUs are at one moment: half a round trip of
+// one line in each direction, in ns; 0: there is one rank or one CPU only. Where
+// a hypervisor moves virtual CPUs about, it changes several-fold within seconds,
+// and figures can be compared only where it is the same.
+type placement float64
+
+func (p placement) String() string {
+	if p == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0fns", float64(p))
 }
 
-func (p Placement) String() string {
-	if p.HalfNS == 0 {
-		return "not known (needs two ranks and two CPUs)"
-	}
-	return fmt.Sprintf("half round trip %.0f ns between CPUs %d and %d", p.HalfNS, p.CPUs[0], p.CPUs[1])
-}
+// moved is the state of a row during which the placement would not settle.
+const moved = "moved"
 
 // sameState bounds the ratio of two half round trips in one state: states differ
 // by 2 and more, repeats in one of them by a sixth.
 const sameState = 1.4
 
 // steady reports whether two looks saw the same state.
-func steady(a, b Placement) bool {
-	if a.HalfNS == 0 || b.HalfNS == 0 {
-		return a.HalfNS == b.HalfNS
+func steady(a, b placement) bool {
+	if a == 0 || b == 0 {
+		return a == b
 	}
-	return math.Abs(math.Log(a.HalfNS/b.HalfNS)) < math.Log(sameState)
+	return math.Abs(math.Log(float64(a/b))) < math.Log(sameState)
 }
 
-// placement measures and reports it. It is collective.
-func (r *rank) placement(ctx context.Context) error {
-	var p Placement
-	if cpus, ok := r.twoCPUs(); ok {
-		res, err := r.game(ctx, game{play: (*player).lines, cpus: cpus, budget: 5 * time.Millisecond})
+// probeBudget is how long one look at the placement takes.
+const probeBudget = 4 * time.Millisecond
+
+// look probes the placement.
+func (c *crew) look(ctx context.Context) (placement, error) {
+	cpus, ok := c.twoCPUs()
+	if !ok {
+		return 0, nil
+	}
+	if c.probe == nil {
+		probe, err := c.open(ctx, idProbe, task{Op: twoLines, CPUs: cpus})
 		if err != nil {
-			return err
+			return 0, err
 		}
-		p = Placement{CPUs: cpus, HalfNS: 1e3 * res.p50}
+		c.probe = probe
 	}
-	return r.tell(message{Placement: &p})
+	s, err := c.probe.measure(ctx, point{Shortest: minBlock, Budget: probeBudget})
+	if err != nil {
+		return 0, err
+	}
+	return placement(1e3 * summarize([]slice{s}).P50), nil
 }
 
-// game is something that ranks 0 and 1 play on two CPUs while the others sleep.
-type game struct {
-	play     func(*player, context.Context, int) error
-	cpus     [2]int
-	shortest time.Duration
-	budget   time.Duration
-	iters    int
-}
-
-// game plays g. Every rank calls it.
-func (r *rank) game(ctx context.Context, g game) (res result, err error) {
-	me, board := r.world.Rank(), r.meter.board
-	if me == 0 {
-		board.mine().arena = arena{}
+// median is the middle one of the looks behind the repetitions.
+func median(kept []repetition) placement {
+	var looks []placement
+	for _, r := range kept {
+		looks = append(looks, r.after)
 	}
-	x := &exercise{parts: 2, shortest: g.shortest, budget: g.budget}
-	if me > 1 {
-		return r.meter.measure(ctx, x, g.iters)
-	}
-	p := &player{arena: &board.pages[0].arena, starter: me == 0}
-	x.run = func(ctx context.Context, n int) error { return g.play(p, ctx, n) }
-	err = pinned(g.cpus[me], func() error {
-		res, err = r.meter.measure(ctx, x, g.iters)
-		return err
-	})
-	return res, err
+	slices.Sort(looks)
+	return quantile(looks, 0.5)
 }

@@ -13,18 +13,19 @@ import (
 	"github.com/symwin/symwin/window"
 )
 
-// rank is one rank of a measurement.
+// rank is one rank of a measurement. Between two commands it sleeps.
 type rank struct {
-	Config
-	op    *op
-	world *symmem.World
-	meter *meter
-	tell  func(message) error
+	config
+	world   *symmem.World
+	meter   *meter
+	stints  map[int]*stint
+	opening int // the stint that is being opened
 }
 
 // RankMain is what each rank of a measurement runs: shmrun's hidden command
-// "bench-rank", of which args are the rest. It joins, measures, and on rank 0
-// reports to the process that started it. It returns the exit code.
+// "bench-rank", of which args are the rest. It joins, and does what the process
+// that started it says, until there is nothing more to do. It returns the exit
+// code.
 func RankMain(ctx context.Context, args []string) int { return rankMain(ctx, args, nil) }
 
 func rankMain(ctx context.Context, args []string, tamper func(*exercise)) int {
@@ -33,7 +34,7 @@ func rankMain(ctx context.Context, args []string, tamper func(*exercise)) int {
 		return failed(os.Stderr, -1, err)
 	}
 	defer w.Close()
-	if err := runRank(ctx, w, args, os.Stdout, tamper); err != nil {
+	if err := runRank(ctx, w, args, os.Stdin, os.Stdout, tamper); err != nil {
 		// All ranks return an agreed error, so one tells it; and whoever is told of
 		// another's failure has nothing to add.
 		if errors.Is(err, symmem.ErrNoSpace) && w.Rank() != 0 ||
@@ -64,70 +65,105 @@ func failed(stderr io.Writer, rank int, err error) int {
 	return code(err)
 }
 
-// runRank measures as one rank of w, and writes rank 0's messages to out. tamper
-// is meter's.
-func runRank(ctx context.Context, w *symmem.World, args []string, out io.Writer, tamper func(*exercise)) error {
-	r := &rank{world: w, tell: func(message) error { return nil }}
+// runRank does as one rank of w what the commands in stdin say, and writes the
+// replies to stdout. Only rank 0 has to do with either. tamper is meter's.
+func runRank(ctx context.Context, w *symmem.World, args []string, stdin io.Reader, stdout io.Writer, tamper func(*exercise)) error {
+	r := &rank{world: w, stints: map[int]*stint{}}
 	if len(args) != 1 {
 		return fmt.Errorf("%w: a rank of a measurement is started by \"shmrun bench\"", symmem.ErrUsage)
 	}
-	err := json.Unmarshal([]byte(args[0]), &r.Config)
-	if err == nil {
-		r.op, err = findOp(r.Op)
-	}
-	if err != nil {
+	if err := json.Unmarshal([]byte(args[0]), &r.config); err != nil {
 		return err
 	}
 	if r.Ranks != w.Size() {
 		return fmt.Errorf("%w: measuring with %d ranks, but the world has %d", symmem.ErrUsage, r.Ranks, w.Size())
-	}
-	if w.Rank() == 0 {
-		r.tell = func(m message) error { return m.write(out) }
 	}
 	board, err := openBoard(ctx, w.Team())
 	if err != nil {
 		return err
 	}
 	begin := time.Now()
-	r.meter = &meter{board: board, shortest: blockFor(r.Ranks, len(r.CPUs)), now: func() time.Duration { return time.Since(begin) }, tamper: tamper}
-	return r.measure(ctx)
-}
-
-// measure runs the operation between two looks at the placement.
-func (r *rank) measure(ctx context.Context) error {
-	if err := r.placement(ctx); err != nil {
-		return err
+	r.meter = &meter{board: board, now: func() time.Duration { return time.Since(begin) }, tamper: tamper}
+	next := board.next
+	if w.Rank() == 0 {
+		commands := json.NewDecoder(stdin)
+		next = func(context.Context) (c command, err error) {
+			if err := commands.Decode(&c); err != nil {
+				c = command{Do: doEnd} // whoever gave them is gone
+			}
+			return c, board.pass(c)
+		}
 	}
-	if err := r.op.run(ctx, r); err != nil {
-		return err
-	}
-	return r.placement(ctx)
-}
-
-// row measures x and reports it as row, in which the figures are filled in.
-func (r *rank) row(ctx context.Context, x *exercise, row Row) error {
-	res, err := r.meter.measure(ctx, x, r.Iters)
-	if err != nil {
-		return err
-	}
-	if x.close != nil {
-		if err := x.close(ctx); err != nil {
+	for {
+		c, err := next(ctx)
+		if err != nil || c.Do == doEnd {
+			return err
+		}
+		answer, err := r.do(ctx, c)
+		if err == nil {
+			err = board.team.Barrier(ctx)
+		}
+		if err == nil && w.Rank() == 0 {
+			err = answer.write(stdout)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return r.report(res, row)
 }
 
-// report fills the figures into row. Only rank 0's reach anybody.
-func (r *rank) report(res result, row Row) error {
-	row.Op, row.Iters, row.P50, row.P99, row.Wrong = r.op.name, res.iters, res.p50, res.p99, res.wrong
-	return r.tell(message{Row: &row})
+// do is one command, by all ranks alike.
+func (r *rank) do(ctx context.Context, c command) (answer reply, err error) {
+	s := r.stints[c.ID]
+	if s == nil && c.Do != doOpen {
+		return answer, fmt.Errorf("%w: no stint %d", symmem.ErrUsage, c.ID)
+	}
+	switch c.Do {
+	case doOpen:
+		r.opening = c.ID
+		s, err = r.open(ctx, *c.Task)
+		r.stints[c.ID] = s
+	case doMeasure:
+		answer.slice, err = r.meter.measure(ctx, s, c.point)
+		answer.Note = s.note
+	case doTails:
+		answer.Tails, err = r.meter.tails(ctx, s, c.Budget)
+	case doClose:
+		delete(r.stints, c.ID)
+		if s.close != nil {
+			err = s.close(ctx)
+		}
+	}
+	return answer, err
+}
+
+func (r *rank) open(ctx context.Context, t task) (s *stint, err error) {
+	open := machineTasks[t.Op]
+	if open == nil {
+		o, err := findOp(t.Op)
+		if err != nil {
+			return nil, err
+		}
+		w, err := o.way(t.Engine)
+		if err != nil {
+			return nil, err
+		}
+		open = w.open
+	}
+	s = &stint{task: t}
+	if s.exercise, err = open(ctx, r, t); err != nil {
+		return nil, err
+	}
+	if r.meter.tamper != nil {
+		r.meter.tamper(s.exercise)
+	}
+	return s, nil
 }
 
 // destination is n bytes for what arrives: in a window, where senders write to
 // it themselves, or in private memory. free is collective.
-func (r *rank) destination(ctx context.Context, n int) (dst []byte, free func(context.Context) error, err error) {
-	if r.Dst == dstPrivate {
+func (r *rank) destination(ctx context.Context, t task, n int) (dst []byte, free func(context.Context) error, err error) {
+	if t.Dst == dstPrivate {
 		return make([]byte, n), func(context.Context) error { return nil }, nil
 	}
 	win, err := window.Alloc[byte](ctx, r.world, n)

@@ -1,14 +1,94 @@
 package bench
 
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
 // Row is one line of results. Its JSON form is one object, with these keys in
 // this order.
 type Row struct {
-	Op     string  `json:"op"`
-	Engine string  `json:"engine"` // as asked for; of limits, what was measured
-	Ranks  int     `json:"ranks"`
-	Bytes  int64   `json:"bytes"` // what one rank sends to one peer
-	Iters  int     `json:"iters"` // operations inside the clock
-	P50    float64 `json:"p50_us"`
-	P99    float64 `json:"p99_us"`
-	Wrong  int     `json:"wrong"` // bytes that were not what their sender sent
+	Op      string `json:"op"`
+	Engine  string `json:"engine"` // as asked for; of limits and wait, what was measured
+	Ranks   int    `json:"ranks"`
+	Bytes   int64  `json:"bytes"` // what one rank sends to one peer
+	Touch   string `json:"touch"`
+	InPlace bool   `json:"inplace"`
+	Iters   int    `json:"iters"` // operations inside the clock, in all repetitions
+	Reps    int    `json:"reps"`
+	summary
+	Algbw figure                `json:"algbw_gbs"`
+	Busbw figure                `json:"busbw_gbs"`
+	Wrong *int                  `json:"wrong"`    // bytes that were not what their sender sent; nil: not looked at
+	Limit figure                `json:"limit_us"` // of the machine, measured beside
+	Of    string                `json:"limit"`    // what the limit is made of
+	State string                `json:"state"`    // half a round trip of two lines, or moved
+	Peers map[string]PeerFigure `json:"peers"`
+
+	each []summary // the repetitions one by one
+	note string
+}
+
+// PeerFigure is what a peer reached in a row.
+type PeerFigure struct {
+	P50    figure `json:"p50_us"`
+	Ratio  figure `json:"ratio"`            // its p50 divided by ours; above 1 we are faster
+	Failed string `json:"failed,omitempty"` // why there is none
+
+	each []summary
+}
+
+// peer is what a peer reached, also where nothing is known of it.
+func (r *Row) peer(name string) PeerFigure {
+	if f, ok := r.Peers[name]; ok {
+		return f
+	}
+	return PeerFigure{P50: none(), Ratio: none()}
+}
+
+// figure is a measured number, or NaN where there is none: null in JSON, - for
+// people.
+type figure float64
+
+func none() figure { return figure(math.NaN()) }
+
+func (f figure) ok() bool { return !math.IsNaN(float64(f)) && !math.IsInf(float64(f), 0) }
+
+// MarshalJSON rounds to what is not noise: a tenth of a nanosecond.
+func (f figure) MarshalJSON() ([]byte, error) {
+	if !f.ok() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(math.Round(float64(f)*1e4) / 1e4)
+}
+
+// UnmarshalJSON reads null as none.
+func (f *figure) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		*f = none()
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	*f = figure(v)
+	return err
+}
+
+// String is f with three or four digits that count.
+func (f figure) String() string {
+	v := float64(f)
+	if !f.ok() {
+		return "-"
+	}
+	digits := 3
+	for limit := 10.0; digits > 0 && math.Abs(v) >= limit; limit *= 10 {
+		digits--
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
+
+// micro is t divided by units, in µs.
+func micro(t time.Duration, units int) figure {
+	return figure(float64(t) / float64(time.Microsecond) / float64(units))
 }

@@ -6,10 +6,44 @@ import (
 	"time"
 )
 
+// summary is what a row says about its blocks: µs an operation.
+type summary struct {
+	OpsPerBlock int    `json:"ops_per_block"`
+	Min         figure `json:"min_us"`
+	Avg         figure `json:"avg_us"`
+	P50         figure `json:"p50_us"`
+	P99         figure `json:"p99_us"`
+	Max         figure `json:"max_us"`
+}
+
+// summarize sums up the blocks of several slices.
+func summarize(parts []slice) summary {
+	var each []figure // an operation's time, block by block
+	total := figure(0)
+	for _, s := range parts {
+		for _, b := range s.Blocks {
+			each = append(each, micro(b, s.Ops))
+			total += each[len(each)-1]
+		}
+	}
+	if len(each) == 0 {
+		return summary{Min: none(), Avg: none(), P50: none(), P99: none(), Max: none()}
+	}
+	slices.Sort(each)
+	return summary{
+		OpsPerBlock: parts[0].Ops,
+		Min:         each[0],
+		Avg:         total / figure(len(each)),
+		P50:         quantile(each, 0.50),
+		P99:         quantile(each, 0.99),
+		Max:         each[len(each)-1],
+	}
+}
+
 // quantile is the smallest sample that at least the share q of all samples do
 // not exceed (the nearest rank): always a value that was measured. sorted is in
 // ascending order and not empty.
-func quantile(sorted []time.Duration, q float64) time.Duration {
+func quantile[T any](sorted []T, q float64) T {
 	at := int(math.Ceil(q*float64(len(sorted)))) - 1
 	return sorted[min(max(at, 0), len(sorted)-1)]
 }
@@ -27,17 +61,4 @@ func slowest(ranks [][]time.Duration) []time.Duration {
 		}
 	}
 	return blocks
-}
-
-// summary is what a row says about its blocks.
-type summary struct{ p50, p99 float64 } // µs a unit
-
-// summarize sums up the times of blocks, in each of which units (operations, or
-// halves of a round trip) happened.
-func summarize(blocks []time.Duration, units int) summary {
-	sorted := slices.Sorted(slices.Values(blocks))
-	each := func(q float64) float64 {
-		return float64(quantile(sorted, q)) / float64(time.Microsecond) / float64(units)
-	}
-	return summary{p50: each(0.50), p99: each(0.99)}
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -36,9 +37,35 @@ func TestABlockIsAsLongAsItsSlowestRank(t *testing.T) {
 		nil, // took no part
 	})
 	require.Equal(t, []time.Duration{25 * us, 50 * us, 30 * us}, blocks)
+}
 
-	// Ten round trips a block, half of each counts.
-	s := summarize(blocks, 20)
-	require.Equal(t, summary{p50: 1.5, p99: 2.5}, s)
-	require.Equal(t, 25*us, blocks[0], "the order of the blocks is kept")
+func TestSummaryOfKnownSamples(t *testing.T) {
+	us := time.Microsecond
+	// Ten round trips a block, half of each counts; and a slice of longer blocks.
+	s := summarize([]slice{
+		{Blocks: []time.Duration{25 * us, 50 * us, 30 * us}, Ops: 20},
+		{Blocks: []time.Duration{400 * us}, Ops: 40},
+	})
+	require.Equal(t, summary{OpsPerBlock: 20, Min: 1.25, Avg: (1.25 + 2.5 + 1.5 + 10) / 4, P50: 1.5, P99: 10, Max: 10}, s)
+
+	var hundred slice
+	hundred.Ops = 1
+	for k := range 100 {
+		hundred.Blocks = append(hundred.Blocks, time.Duration((k*37)%100+1)*us) // 1 to 100, shuffled
+	}
+	require.Equal(t, summary{OpsPerBlock: 1, Min: 1, Avg: 50.5, P50: 50, P99: 99, Max: 100}, summarize([]slice{hundred}))
+
+	require.False(t, summarize(nil).P50.ok(), "of nothing there is nothing to say")
+}
+
+func TestFigures(t *testing.T) {
+	for f, want := range map[figure]string{0: "0.000", 0.0714: "0.071", 9.9994: "9.999", 12.345: "12.35", 123.45: "123.5", 1234.5: "1234", none(): "-"} {
+		if f.ok() {
+			require.Equal(t, want, f.String())
+		}
+	}
+	require.Equal(t, "-", none().String())
+	text, err := json.Marshal([]figure{1.23456789, none()})
+	require.NoError(t, err)
+	require.Equal(t, "[1.2346,null]", string(text))
 }

@@ -1,0 +1,192 @@
+package bench
+
+import (
+	"context"
+	"time"
+)
+
+// subject is what is measured in slices: a stint of our ranks, a peer, a loop of
+// this process.
+type subject interface {
+	measure(ctx context.Context, p point) (slice, error)
+}
+
+// driver measures the rows of a job, one after the other. It runs in the process
+// that the user started; while it works the ranks sleep.
+type driver struct {
+	*job
+	crew   *crew // nil: the operation needs none
+	rivals []*rival
+	out    output
+	wrong  int // bytes, in all rows
+}
+
+// How long the blocks of a row last together where iterations are "auto", the
+// part of it that a limit gets which is measured beside it, and the pass for
+// single operations.
+const (
+	rowBudget   = 200 * time.Millisecond
+	limitShare  = 4
+	tailsBudget = 100 * time.Millisecond
+)
+
+// maxTries is how often a repetition is measured again, on average, when the
+// placement changes.
+const maxTries = 3
+
+func (d *driver) run(ctx context.Context) error {
+	for _, t := range d.trials() {
+		row, err := d.trial(ctx, t)
+		if err != nil {
+			return err
+		}
+		if row.Wrong != nil {
+			d.wrong += *row.Wrong
+		}
+	}
+	return d.out.end()
+}
+
+// trial measures one row and writes it.
+func (d *driver) trial(ctx context.Context, t trial) (row Row, err error) {
+	limit, err := d.limit(ctx, t)
+	if err != nil {
+		return row, err
+	}
+	ours, stint := subject(nil), (*crewed)(nil)
+	if d.op.own != nil {
+		ours = d.op.own(d.job)
+	} else if stint, err = d.crew.open(ctx, idOurs, t.task); err != nil {
+		return row, err
+	} else {
+		ours = stint
+	}
+	subjects := append([]subject{ours}, limit.subjects()...)
+	own := len(subjects)
+	for _, r := range d.rivals {
+		subjects = append(subjects, r.at(t.task.Bytes))
+	}
+	kept, state, err := d.settle(ctx, t, subjects)
+	if err != nil {
+		return row, err
+	}
+	row = d.row(t, kept, state, limit)
+	for k, r := range d.rivals {
+		row.Peers[r.name] = r.figure(row, of(kept, own+k))
+	}
+	if stint == nil {
+		return row, d.out.row(row)
+	}
+	if row.Engine == copying {
+		row.Engine += " " + stint.note
+	}
+	if err := d.out.row(row); err != nil {
+		return row, err
+	}
+	if d.tails {
+		single, err := stint.tails(ctx, point{Budget: tailsBudget})
+		if err == nil {
+			err = d.out.tails(row, *single)
+		}
+		if err != nil {
+			return row, err
+		}
+	}
+	if err := stint.close(ctx); err != nil {
+		return row, err
+	}
+	return row, limit.close(ctx)
+}
+
+// repetition is a slice of every subject, in turns, between two looks at the
+// placement.
+type repetition struct {
+	slices        []slice
+	before, after placement
+}
+
+// settle measures repetitions until as many as were asked for have seen one
+// state. One during which the placement changed does not count, and after a
+// change for good none before it does. If it will not settle, the last ones
+// stand, and the state is "moved".
+func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept []repetition, state string, err error) {
+	ranks := t.task.Ranks
+	if ranks == 0 {
+		ranks = d.Ranks
+	}
+	p := point{Iters: d.iters, Shortest: blockFor(ranks, len(d.CPUs)), Budget: rowBudget / time.Duration(d.reps)}
+	var all []repetition
+	r := repetition{}
+	if r.before, err = d.look(ctx); err != nil {
+		return nil, "", err
+	}
+	for len(all) < maxTries*d.reps {
+		r.slices = nil
+		for _, s := range subjects {
+			got, err := s.measure(ctx, p)
+			if err != nil {
+				return nil, "", err
+			}
+			r.slices = append(r.slices, got)
+		}
+		if r.after, err = d.look(ctx); err != nil {
+			return nil, "", err
+		}
+		all = append(all, r)
+		if steady(r.before, r.after) {
+			if len(kept) > 0 && !steady(kept[0].after, r.after) {
+				kept = nil
+			}
+			if kept = append(kept, r); len(kept) == d.reps {
+				return kept, median(kept).String(), nil
+			}
+		}
+		r.before = r.after
+	}
+	return all[len(all)-d.reps:], moved, nil
+}
+
+func (d *driver) look(ctx context.Context) (placement, error) {
+	if d.crew == nil {
+		return 0, nil
+	}
+	return d.crew.look(ctx)
+}
+
+// of is the slices of one subject.
+func of(kept []repetition, subject int) (list []slice) {
+	for _, r := range kept {
+		list = append(list, r.slices[subject])
+	}
+	return list
+}
+
+// row fills in the figures. Subject 0 is ours.
+func (d *driver) row(t trial, kept []repetition, state string, l *limit) Row {
+	row := t.row
+	row.Touch, row.InPlace, row.Reps, row.State = d.touch, d.inPlace, len(kept), state
+	row.Peers = map[string]PeerFigure{}
+	mine, wrong := of(kept, 0), 0
+	row.summary = summarize(mine)
+	for _, s := range mine {
+		row.each = append(row.each, summarize([]slice{s}))
+		row.Iters += len(s.Blocks) * s.Ops
+		wrong += s.Wrong
+	}
+	if d.check {
+		row.Wrong = &wrong
+	}
+	row.Algbw, row.Busbw = none(), none()
+	if total := d.op.total; total != nil {
+		row.Algbw = figure(total(row.Ranks, row.Bytes)) / row.P50 / 1e3
+		row.Busbw = row.Algbw
+		if d.op.bus != nil {
+			row.Busbw *= figure(d.op.bus(row.Ranks))
+		}
+	} else if t.task.Op == copying {
+		row.Algbw = figure(int64(row.Ranks)*row.Bytes) / row.P50 / 1e3
+		row.Busbw = row.Algbw
+	}
+	row.Limit, row.Of = l.figure(kept)
+	return row
+}

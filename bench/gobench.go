@@ -1,0 +1,60 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+)
+
+// gobench is what "go test -bench" prints, a line for each repetition: benchstat
+// reads it ("benchstat -col /by FILE" puts symwin beside its peers). Six
+// repetitions are the fewest that it takes an interval of.
+type gobench struct {
+	w     io.Writer
+	job   *job
+	peers []string
+}
+
+func newGobench(w io.Writer, j *job, m Meta) (output, error) {
+	if err := header(w, j, m); err != nil {
+		return nil, err
+	}
+	_, err := fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: github.com/symwin/symwin/bench\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, m.CPU)
+	return &gobench{w: w, job: j, peers: j.peers}, err
+}
+
+func (g *gobench) row(r Row) error {
+	err := g.lines(r, "symwin-"+r.Engine, r.each)
+	for _, name := range g.peers {
+		if p := r.peer(name); err == nil && p.P50.ok() {
+			err = g.lines(r, name, p.each)
+		}
+	}
+	return err
+}
+
+func (g *gobench) lines(r Row, by string, each []summary) error {
+	name := "Benchmark" + strings.ToUpper(r.Op[:1]) + r.Op[1:] + fmt.Sprintf("/ranks=%d", r.Ranks)
+	if len(g.job.sizes) > 0 {
+		name += fmt.Sprintf("/bytes=%d", r.Bytes)
+	}
+	name += "/by=" + strings.ReplaceAll(by, " ", "_")
+	for _, s := range each {
+		if !s.P50.ok() {
+			continue
+		}
+		rate := ""
+		if total := g.job.op.total; total != nil {
+			rate = fmt.Sprintf("\t%10.4f GB/s", float64(total(r.Ranks, r.Bytes))/float64(s.P50)/1e3)
+		}
+		if _, err := fmt.Fprintf(g.w, "%-64s\t%10d\t%14.2f ns/op%s\n", name, r.Iters/r.Reps, 1e3*float64(s.P50), rate); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *gobench) tails(r Row, s tails) error { return comment(g.w, "%s", s.line(r)) }
+
+func (g *gobench) end() error { return nil }

@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// comment writes lines that begin with #.
+func comment(w io.Writer, format string, args ...any) error {
+	_, err := fmt.Fprintf(w, "# %s\n", strings.TrimSpace(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// header is what one has to know to compare rows: where and with what they were
+// measured, and what the figures mean.
+func header(w io.Writer, j *job, m Meta) error {
+	lines := []string{
+		fmt.Sprintf("%s: %s", j.op.name, j.op.text),
+		strings.Join(nonEmpty(m.Host, m.CPU, m.Kernel, m.Go, "symwin "+m.Commit), "; "),
+		fmt.Sprintf("%d ranks, %s; engine %s%s", j.Ranks, m.Bind, j.engine, j.wherein()),
+		fmt.Sprintf("times in µs, the slowest rank's, over blocks of at least %v; GB/s in 1e9; of limit: p50 ÷ what the machine allows", blockFor(j.Ranks, len(j.CPUs))),
+		m.Command,
+	}
+	if j.op.total != nil {
+		lines = append(lines[:3], append([]string{touched[j.touch]}, lines[3:]...)...)
+	}
+	for _, name := range j.peers {
+		p := m.Peers[name]
+		if p.Note != "" {
+			lines = append(lines, name+": "+p.Note)
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s %s: %s", name, p.Version, p.Command))
+	}
+	for _, l := range lines {
+		if err := comment(w, "%s", l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func nonEmpty(words ...string) (list []string) {
+	for _, w := range words {
+		if w != "" {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
+// wherein says where the data goes, where there is a choice.
+func (j *job) wherein() string {
+	switch j.op {
+	case allToAll, allToAllv, allToAllvSkewed:
+		if j.dst == dstPrivate {
+			return ", private memory into private memory"
+		}
+		return ", private memory into a window"
+	}
+	return ""
+}
+
+// touched says what --touch means.
+var touched = map[string]string{
+	touchNone: "touch none: nobody reads the data inside the clock, which flatters whoever leaves it in the sender's cache",
+	touchRead: "touch read: the receiver reads every byte inside the clock",
+	touchFull: "touch full: the sender rewrites and the receiver reads every byte inside the clock",
+}
