@@ -182,7 +182,6 @@ func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
 	defer s.team.World().Catch(debug.SetPanicOnFault(true), &err)
 	s.begin(&batchCall)
 	s.footprint = b.footprint() * int64(len(s.edges))
-	s.long = true
 	n, me := len(s.edges), s.team.Rank()
 	mine := ready{source: nowhere, steps: uint64(len(b.steps))}
 	for k := 1; k < n; k++ {

@@ -147,7 +147,7 @@ func (s *Stream) copy(dst, src []byte) {
 // streaming reports whether what all members touch in this operation is more than
 // the cache they share: then nothing of it is there when it is needed next, and
 // stores that go past the caches are the fast ones.
-func (s *Stream) streaming() bool { return s.footprint > l3() }
+func (s *Stream) streaming() bool { return s.footprint > s.shared }
 
 // spareCPUs is how many goroutines can copy at once without being in the way of
 // another member: this process's share of the CPUs it may use.

@@ -225,14 +225,14 @@ func (e *edge) credit() uint64 {
 	return c
 }
 
-// announce counts up what the peer reads: a release after the copy. In a long
-// operation the peer is woken at once, otherwise by the wait that follows.
+// announce counts up what the peer reads: a release after the copy. If the peer
+// sleeps it is woken at once. The look for that passes no barrier, which would
+// wait for the copy's last stores, and may miss one that is just parking; the end
+// of the operation, or the next wait, looks again behind one.
 func (e *edge) announce() {
 	e.sent++
 	line.StoreRelease64(e.completeOut, e.sent)
-	if e.s.long {
-		e.s.team.Ring(e.peer)
-	}
+	e.s.team.Nudge(e.peer)
 }
 
 // come is how many pieces lie here that have not been received.
@@ -282,7 +282,5 @@ func (e *edge) piece(n int) []byte {
 func (e *edge) take(n int) {
 	_, e.taken = e.s.ring.place(e.taken, n)
 	line.StoreRelease64(e.creditOut, e.taken)
-	if e.s.long {
-		e.s.team.Ring(e.peer)
-	}
+	e.s.team.Nudge(e.peer)
 }

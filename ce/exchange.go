@@ -7,7 +7,6 @@ import (
 
 	"github.com/symwin/symwin/symmem"
 	shmsync "github.com/symwin/symwin/sync"
-	"github.com/symwin/symwin/window"
 )
 
 // Part is one rank's side of an edge in an exchange: what it sends to the peer,
@@ -93,9 +92,9 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation
 		s.void = s.refuser >= 0
 	}
 	if own := &op.parts[s.team.Rank()]; op.folder == nil && !s.void && s.refuser != s.team.Rank() && !sameStart(own.Dst, own.Src) {
-		s.copy(own.Dst, own.Src)
+		s.ownDst, s.ownSrc = own.Dst, own.Src
 	}
-	for len(s.open) > 0 || s.folding() {
+	for len(s.open) > 0 || len(s.ownSrc) > 0 || s.folding() {
 		if err := s.await(ctx, (*progress)(s)); err != nil {
 			return err
 		}
@@ -110,27 +109,35 @@ func (s *Stream) begin(call *symmem.Record) {
 	s.unit = max(call.EltSize, 1)
 	s.refuser, s.void, s.fatal, s.otherCall = -1, false, nil, false
 	s.folder, s.folded, s.toFold = nil, 0, 0
+	s.ownDst, s.ownSrc = nil, nil
 	s.open = s.open[:0]
+}
+
+// ownPiece is how much of the own part is copied between two looks at the peers.
+const ownPiece = 16 << 10
+
+// copyOwn copies some of the own part. It is what a member does while it would
+// otherwise wait: behind its invitations, while the others' travel, and behind
+// its last copy, while the news of it and of theirs travel.
+func (s *Stream) copyOwn() {
+	n := min(len(s.ownSrc), max(ownPiece, len(s.ownSrc)/8))
+	s.copy(s.ownDst[:n], s.ownSrc[:n])
+	s.ownDst, s.ownSrc = s.ownDst[n:], s.ownSrc[n:]
 }
 
 // invite posts the ready lines, behind which peers may write here.
 func (s *Stream) invite(op *operation) error {
 	n, me := len(s.edges), s.team.Rank()
-	s.footprint, s.long = 0, false
+	s.footprint = 0
 	needs := op.length > 0 && n > 1
 	for r := range op.parts {
 		p := &op.parts[r]
 		s.footprint += int64(len(p.Src) + len(p.Dst))
-		at, ok := window.Find(s.team.World(), p.Dst)
-		s.places[r] = nowhere
-		if ok {
-			s.places[r] = uint64(at.Offset())
-		} else if r != me && len(p.Dst) > 0 {
+		if s.places[r] = s.find(p.Dst); r != me && s.places[r] == nowhere && len(p.Dst) > 0 {
 			needs = true
 		}
 	}
 	s.footprint *= int64(n)
-	s.long = s.footprint > longBytes*int64(n)
 	mine := ready{}
 	if op.refuse != nil {
 		mine = ready{how: refusedShort, need: uint64(op.refuse.Need), have: uint64(op.refuse.Have)}
@@ -159,13 +166,18 @@ func (s *Stream) invite(op *operation) error {
 	return nil
 }
 
-// longBytes is from where on a peer is woken for every piece.
-const longBytes = 64 << 10
+// find is where b lies in the own window, or nowhere.
+func (s *Stream) find(b []byte) uint64 {
+	if off, ok := s.finder.Find(b); ok {
+		return off
+	}
+	return nowhere
+}
 
 func (s *Stream) inviteOne(r int, p *Part, op *operation, mine ready) {
 	mine.source, mine.sends = nowhere, uint64(len(p.Src))
-	if at, ok := window.Find(s.team.World(), p.Src); ok && !op.inPlace {
-		mine.source = uint64(at.Offset())
+	if !op.inPlace {
+		mine.source = s.find(p.Src)
 	}
 	switch mine.length = uint64(len(p.Dst) + op.length); {
 	case mine.how.refuses() || mine.length == 0:
@@ -240,6 +252,10 @@ func (p *progress) Look() bool {
 	}
 	if s.folding() {
 		moved = s.foldOn() || moved
+	}
+	if !moved && len(s.ownSrc) > 0 {
+		s.copyOwn()
+		moved = true
 	}
 	return moved || s.fatal != nil
 }

@@ -139,6 +139,7 @@ func (s *Stream) Start(b *Batch, after ...*Pending) *Pending {
 		return p
 	}
 	s.queue.batches = append(s.queue.batches, b)
+	s.busy.Store(true)
 	if !s.queue.moving {
 		s.queue.moving = true
 		shmsync.Join() // other waits of this process let it run
@@ -158,6 +159,7 @@ func (s *Stream) move() {
 		err := s.runBatch(ctx, b)
 		s.mu.Lock()
 		s.queue.batches = append(s.queue.batches[:0], s.queue.batches[1:]...)
+		s.busy.Store(s.closed || len(s.queue.batches) > 0)
 		s.mu.Unlock()
 		b.pending.end(err)
 	}
@@ -177,6 +179,9 @@ func (s *Stream) next() *Batch {
 // drain waits until nothing that was started is left: operations of a stream come
 // one after the other. An error is local.
 func (s *Stream) drain(ctx context.Context) error {
+	if !s.busy.Load() {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.closed && len(s.queue.batches) > 0 {

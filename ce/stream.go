@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -33,9 +34,12 @@ type Stream struct {
 	tag       uint64 // of its ready lines
 	unit      int    // bytes that are never cut
 	footprint int64  // bytes that all members touch, about
-	long      bool   // so many that peers are woken for every piece
-	open      []int  // members with something left to do
+	shared    int64  // the cache that they share
+	ownDst    []byte // what is left of the own part
+	ownSrc    []byte
+	open      []int // members with something left to do
 	places    []uint64
+	finder    *window.Finder
 	refuser   int   // the first member that refuses, or -1
 	refused   ready // what it says
 	void      bool  // nothing is to be copied
@@ -49,6 +53,7 @@ type Stream struct {
 
 	mu     sync.Mutex // guards queue and closed
 	closed bool
+	busy   atomic.Bool // closed, or the queue is not empty: drain has something to do
 }
 
 // Options of a stream. The zero value is a good one. Staging is the same on all
@@ -140,7 +145,7 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 	}
 	n, me := team.Size(), team.Rank()
 	s := &Stream{team: team, o: o, ring: ringFor(o.Staging, n), crew: crew{workers: o.Workers},
-		edges: make([]edge, n), open: make([]int, 0, n), places: make([]uint64, n), slices: make([][]byte, n)}
+		shared: l3(), finder: window.NewFinder(team.World()), edges: make([]edge, n), open: make([]int, 0, n), places: make([]uint64, n), slices: make([][]byte, n)}
 	call.Digest = call.Digest*31 + uint64(s.ring.share)
 	if s.area, err = window.OpenArea(ctx, team, call, areaBytes(n)); err != nil {
 		return nil, err
@@ -183,6 +188,7 @@ func (s *Stream) Close(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.closed = true
+	s.busy.Store(true)
 	s.mu.Unlock()
 	return nil
 }

@@ -34,10 +34,10 @@ type Views[T any] struct {
 	area  *window.Area
 	block int // elements for one member
 
-	round  uint64    // exchanges so far
-	filled bool      // Buffer has given out the half of round+1
-	halves [2][][]T  // by round's parity, by member: what it has for this rank
-	own    [2][]T    // by round's parity: the own buffer
+	round  uint64   // exchanges so far
+	filled bool     // Buffer has given out the half of round+1
+	halves [2][][]T // by round's parity, by member: what it has for this rank
+	own    [2][]T   // by round's parity: the own buffer
 	seen   [2]Seen[T]
 	ready  *shmsync.Flags // the others' rounds
 	free   *shmsync.Flags // the others' released rounds of one half, by parity
@@ -108,7 +108,7 @@ func OpenViews[T any](ctx context.Context, team *symmem.Team, block int) (*Views
 		}
 		rounds[r], v.out[r] = &mine.at(r)[0], &theirs.at(me)[0]
 		for h := range v.halves {
-			v.frees[h][r], v.gone[h][r] = &mine.at((1 + h) * n + r)[0], &theirs.at((1 + h) * n + me)[0]
+			v.frees[h][r], v.gone[h][r] = &mine.at((1+h)*n + r)[0], &theirs.at((1+h)*n + me)[0]
 		}
 	}
 	v.ready, v.free = shmsync.NewFlags(rounds, me+1), shmsync.NewFlags(v.frees[0], me+1)
@@ -229,4 +229,3 @@ func (v *Views[T]) usable() error {
 	}
 	return v.team.Usable()
 }
-

@@ -102,6 +102,11 @@ func (t *Team) RingAll() {
 // Bell is member r's doorbell, for engines that ring at the end of every send.
 func (t *Team) Bell(r int) *shmsync.Doorbell { return &t.block(r).bell }
 
+// Nudge is Ring without the barrier, which would wait until the caller's last
+// stores have left the processor. It may miss a member that is just parking:
+// another look follows behind a barrier, soon.
+func (t *Team) Nudge(r int) { t.block(r).bell.Ring() }
+
 // NudgeAll is RingAll without the barrier, for a caller that has just passed one.
 func (t *Team) NudgeAll() { t.ringMembers() }
 

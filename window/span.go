@@ -101,3 +101,41 @@ func Find[T any](w *symmem.World, s []T) (Span, bool) {
 	}
 	return Span{}, false
 }
+
+// Finder is Find for whoever asks for many places that mostly lie in one
+// allocation: it looks there first. One goroutine at a time.
+type Finder struct {
+	h    *heap
+	live *alive
+	last *block
+}
+
+// NewFinder makes one for this rank's window in w.
+func NewFinder(w *symmem.World) *Finder { return &Finder{h: heapOf(w)} }
+
+// Find is where b begins in the own window, in bytes from its beginning, if all
+// of it lies in one allocation.
+func (f *Finder) Find(b []byte) (off uint64, ok bool) {
+	live := f.h.live.Load()
+	at, inside := offsetIn(live.own, b)
+	if !inside {
+		return 0, false
+	}
+	if live != f.live { // an allocation has come or gone
+		f.live, f.last = live, nil
+	}
+	if f.last == nil || !f.last.holds(at, int64(len(b))) {
+		s, ok := Find(f.h.w, b)
+		if !ok {
+			return 0, false
+		}
+		f.last = s.b
+	}
+	return uint64(at), true
+}
+
+// holds reports whether n bytes from offset at of the window on are b's data.
+func (b *block) holds(at, n int64) bool {
+	at -= b.off
+	return at >= 0 && at <= b.size && n <= b.size-at
+}
