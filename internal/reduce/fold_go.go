@@ -5,110 +5,106 @@ package reduce
 // the parts is overwritten only after it was read, and what lies askew is moved to
 // where Go may load it.
 func foldInGo(kind Kind, op Op, dst []byte, parts [][]byte) {
-	var result, moved, first block
+	var result, moved block
 	size := kind.Size()
-	place := func(b []byte, spare *block) []byte {
-		if aligned(b, size) {
-			return b
-		}
-		there := spare.bytes(len(b))
-		copy(there, b)
-		return there
-	}
 	for from := 0; from < len(dst); from += blockBytes {
 		to := min(from+blockBytes, len(dst))
-		acc := place(parts[0][from:to], &first)
-		out := result.bytes(to - from)
+		acc := result.bytes(to - from)
+		copy(acc, parts[0][from:to])
 		for _, part := range parts[1:] {
-			combine(kind, op, out, acc, place(part[from:to], &moved))
-			acc = out
+			operand := part[from:to]
+			if !aligned(operand, size) {
+				operand = moved.bytes(to - from)
+				copy(operand, part[from:to])
+			}
+			combine(kind, op, acc, operand)
 		}
-		copy(dst[from:to], out)
+		copy(dst[from:to], acc)
 	}
 }
 
-// combine stores a op b into dst, all aligned and equally long; dst may be a.
-// Switches instead of func values let the scratch blocks stay on the stack.
-func combine(kind Kind, op Op, dst, a, b []byte) {
+// combine stores acc op b into acc, both aligned and equally long. Switches instead
+// of func values let the scratch blocks stay on the stack.
+func combine(kind Kind, op Op, acc, b []byte) {
 	switch kind {
 	case Int8:
-		integers(op, elements[int8](dst), elements[int8](a), elements[int8](b))
+		integers(op, elements[int8](acc), elements[int8](b))
 	case Int16:
-		integers(op, elements[int16](dst), elements[int16](a), elements[int16](b))
+		integers(op, elements[int16](acc), elements[int16](b))
 	case Int32:
-		integers(op, elements[int32](dst), elements[int32](a), elements[int32](b))
+		integers(op, elements[int32](acc), elements[int32](b))
 	case Int64:
-		integers(op, elements[int64](dst), elements[int64](a), elements[int64](b))
+		integers(op, elements[int64](acc), elements[int64](b))
 	case Uint8:
-		integers(op, elements[uint8](dst), elements[uint8](a), elements[uint8](b))
+		integers(op, elements[uint8](acc), elements[uint8](b))
 	case Uint16:
-		integers(op, elements[uint16](dst), elements[uint16](a), elements[uint16](b))
+		integers(op, elements[uint16](acc), elements[uint16](b))
 	case Uint32:
-		integers(op, elements[uint32](dst), elements[uint32](a), elements[uint32](b))
+		integers(op, elements[uint32](acc), elements[uint32](b))
 	case Uint64:
-		integers(op, elements[uint64](dst), elements[uint64](a), elements[uint64](b))
+		integers(op, elements[uint64](acc), elements[uint64](b))
 	case Float32:
-		floats(op, elements[float32](dst), elements[float32](a), elements[float32](b))
+		floats(op, elements[float32](acc), elements[float32](b))
 	case Float64:
-		floats(op, elements[float64](dst), elements[float64](a), elements[float64](b))
+		floats(op, elements[float64](acc), elements[float64](b))
 	}
 }
 
-// integers stores a op b into dst, element by element.
-func integers[T Integer](op Op, dst, a, b []T) {
-	a, b = a[:len(dst)], b[:len(dst)] // no bounds are checked below
+// integers stores acc op b into acc, element by element.
+func integers[T Integer](op Op, acc, b []T) {
+	b = b[:len(acc)] // no bounds are checked below
 	switch op {
 	case Sum:
-		for i := range dst {
-			dst[i] = a[i] + b[i]
+		for i := range acc {
+			acc[i] += b[i]
 		}
 	case Prod:
-		for i := range dst {
-			dst[i] = a[i] * b[i]
+		for i := range acc {
+			acc[i] *= b[i]
 		}
 	case Min:
-		for i := range dst {
-			dst[i] = min(a[i], b[i])
+		for i := range acc {
+			acc[i] = min(acc[i], b[i])
 		}
 	case Max:
-		for i := range dst {
-			dst[i] = max(a[i], b[i])
+		for i := range acc {
+			acc[i] = max(acc[i], b[i])
 		}
 	case And:
-		for i := range dst {
-			dst[i] = a[i] & b[i]
+		for i := range acc {
+			acc[i] &= b[i]
 		}
 	case Or:
-		for i := range dst {
-			dst[i] = a[i] | b[i]
+		for i := range acc {
+			acc[i] |= b[i]
 		}
 	case Xor:
-		for i := range dst {
-			dst[i] = a[i] ^ b[i]
+		for i := range acc {
+			acc[i] ^= b[i]
 		}
 	}
 }
 
-// floats stores a op b into dst, element by element. The min and max of Go order
+// floats stores acc op b into acc, element by element. The min and max of Go order
 // zeros and let NaNs win, as the package promises; which NaN is for firstNaN.
-func floats[T Float](op Op, dst, a, b []T) {
-	a, b = a[:len(dst)], b[:len(dst)] // no bounds are checked below
+func floats[T Float](op Op, acc, b []T) {
+	b = b[:len(acc)] // no bounds are checked below
 	switch op {
 	case Sum:
-		for i := range dst {
-			dst[i] = firstNaN(a[i]+b[i], a[i], b[i])
+		for i := range acc {
+			acc[i] = firstNaN(acc[i]+b[i], acc[i], b[i])
 		}
 	case Prod:
-		for i := range dst {
-			dst[i] = firstNaN(a[i]*b[i], a[i], b[i])
+		for i := range acc {
+			acc[i] = firstNaN(acc[i]*b[i], acc[i], b[i])
 		}
 	case Min:
-		for i := range dst {
-			dst[i] = firstNaN(min(a[i], b[i]), a[i], b[i])
+		for i := range acc {
+			acc[i] = firstNaN(min(acc[i], b[i]), acc[i], b[i])
 		}
 	case Max:
-		for i := range dst {
-			dst[i] = firstNaN(max(a[i], b[i]), a[i], b[i])
+		for i := range acc {
+			acc[i] = firstNaN(max(acc[i], b[i]), acc[i], b[i])
 		}
 	}
 }

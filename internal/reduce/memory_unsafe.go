@@ -21,8 +21,9 @@ func elements[T Number](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(t)))
 }
 
-// blockBytes is how much of the result foldInGo carries through all parts.
-const blockBytes = 1 << 10
+// blockBytes is how much of the result foldInGo carries through all parts. Twice as
+// much is 5 % faster on long parts, but clearing it costs more than a short call.
+const blockBytes = 512
 
 // block is scratch memory, aligned for every kind.
 type block [blockBytes / 8]uint64
