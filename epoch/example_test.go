@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
+	"sync/atomic"
 
 	"github.com/symwin/symwin/epoch"
 )
@@ -70,6 +72,45 @@ func ExampleRequirement() {
 	// word 0 in line 79
 	// word 1 in line 111
 	// true
+}
+
+// Packing by hand: rank 2 sends an element of 16 bytes to rank 0, which reads its
+// memory until both lines have come.
+func ExamplePlan() {
+	const members, perPeer = 4, 8
+	maxElts, _ := epoch.Elements(members, perPeer)
+	plan, err := epoch.NewPlan(1, maxElts, 16)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	memory := make([]uint64, plan.Bytes/8) // rank 0's, where all can write
+	now, slot := epoch.Index(0), epoch.SlotOf(2, 5, perPeer)
+
+	go func() { // rank 2: any order will do, of lines and of halves
+		for word, data := range [2]uint64{0x1122334455667788, 0x99aabbccddeeff00} {
+			at := plan.Line(now, 0, slot, word) / 8
+			lo, hi := epoch.Pack(data, now.Tag()).Halves()
+			atomic.StoreUint64(&memory[at], lo)
+			atomic.StoreUint64(&memory[at+1], hi)
+		}
+	}()
+	for word := range epoch.Words(16) { // rank 0
+		at := plan.Line(now, 0, slot, word) / 8
+		for {
+			line := epoch.FromHalves(atomic.LoadUint64(&memory[at]), atomic.LoadUint64(&memory[at+1]))
+			if data, ok := line.Unpack(now.Tag()); ok {
+				fmt.Printf("word %d at byte %d: %#x\n", word, plan.Line(now, 0, slot, word), data)
+				break
+			}
+			runtime.Gosched()
+		}
+	}
+	// Ends the epoch, which lets rank 2 into epoch 2.
+	atomic.StoreUint64(&memory[plan.Header(0)/8], uint64(now)+1)
+	// Output:
+	// word 0 at byte 352: 0x1122334455667788
+	// word 1 at byte 864: 0x99aabbccddeeff00
 }
 
 // Block 1 of a session of three slots, as NCCL counts its lines.

@@ -107,6 +107,48 @@ func PackedRegionStart(i Index, block, slots int) int {
 	return block*(1+2*slots) + RegionStart(i, slots)
 }
 
+// Plan is the memory of one member for those who pack by hand: how much it sets
+// aside, and where in it what lies. Its functions are those of this package with
+// the plan's own numbers put in, in bytes from the start of the memory.
+//
+// Every member makes the same plan, from numbers that all agree on; then a sender
+// knows where in a receiver's memory to store without asking. What a Session of
+// package lla2a does beyond that: it waits for room (Index.MayWrite), it ends
+// epochs (the header), and it takes the step to a new lap of tags with all others
+// (Index.Wraps).
+type Plan struct {
+	Blocks  int // independent lanes
+	MaxElts int // elements that a block receives in an epoch
+	EltSize int // bytes of the largest of them
+	Slots   int // lines of a region
+	Bytes   int // to set aside, aligned to 128
+}
+
+// NewPlan plans `blocks` blocks that receive up to maxElts elements of up to
+// eltSize bytes in an epoch. Errors are ErrPlan.
+func NewPlan(blocks, maxElts, eltSize int) (Plan, error) {
+	slots, err := Slots(maxElts, eltSize)
+	if err != nil {
+		return Plan{}, err
+	}
+	bytes, err := Requirement(blocks, slots)
+	if err != nil {
+		return Plan{}, err
+	}
+	return Plan{Blocks: blocks, MaxElts: maxElts, EltSize: eltSize, Slots: slots, Bytes: bytes}, nil
+}
+
+// Header is where the header of a block is: its first 8 bytes count the epochs
+// that the owner of the memory has ended.
+func (p Plan) Header(block int) int { return BlockStart(block, p.Slots) }
+
+// Line is where, in epoch i, word `word` of the element in slot `slot` of a block
+// is: the line of 16 bytes that its sender stores and the owner of the memory
+// loads. The arguments are below Blocks, MaxElts and Words(EltSize).
+func (p Plan) Line(i Index, block, slot, word int) int {
+	return p.Header(block) + LineSize*(RegionStart(i, p.Slots)+WordAt(slot, word, p.MaxElts))
+}
+
 // blockBytes is what one block uses, before it is rounded up.
 func blockBytes(slots int) (int, bool) {
 	if slots > (math.MaxInt/LineSize-1)/2 {

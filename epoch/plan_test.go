@@ -72,6 +72,14 @@ func agree(t *rapid.T, a, b int, want *big.Int, got int, err error) {
 	require.Equal(t, want.Int64(), int64(got))
 }
 
+func TestImpossiblePlansAreRefused(t *testing.T) {
+	for _, p := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {-1, 1, 1}, {math.MaxInt, 1, 1}, {1, math.MaxInt, 9}} {
+		plan, err := epoch.NewPlan(p[0], p[1], p[2])
+		require.ErrorIs(t, err, epoch.ErrPlan)
+		require.Zero(t, plan)
+	}
+}
+
 func TestSizesAgreeWithTheOracleOrAreErrors(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := counts().Draw(t, "a"), counts().Draw(t, "b")
@@ -167,8 +175,11 @@ func TestAcceptedPlansAreSafeToAddress(t *testing.T) {
 		line.Add(line, plus(number(slot), times(number(word), number(maxElts))))
 		want := plus(times(number(block), stride), linesToBytes(line))
 
-		got := epoch.BlockStart(block, slots) +
-			(epoch.RegionStart(i, slots)+epoch.WordAt(slot, word, maxElts))*epoch.LineSize
+		plan, err := epoch.NewPlan(blocks, maxElts, eltSize)
+		require.NoError(t, err)
+		require.Equal(t, need, plan.Bytes)
+		require.Equal(t, slots, plan.Slots)
+		got := plan.Line(i, block, slot, word)
 		require.Equal(t, want.Int64(), int64(got))
 		require.LessOrEqual(t, got, need-epoch.LineSize)
 	})

@@ -52,11 +52,18 @@ const (
 	casts // everybody broadcasts, everybody receives
 	shout // everybody broadcasts, hardly anybody receives
 	kinds
+	changing // one of them in each epoch
 )
 
-func patternOf(seed, epoch uint64, n, slots int) pattern {
+var kindNames = [...]string{dense: "dense", sparse: "sparse", oneWay: "one way", silent: "silent", casts: "casts", shout: "shout", changing: "changing"}
+
+func patternOf(kind int, seed, epoch uint64, n, slots int) pattern {
 	rng := rand.New(rand.NewPCG(seed, epoch))
-	return pattern{kind: rng.IntN(kinds), rng: rng.Uint64(), n: n, slots: slots}
+	p := pattern{kind: rng.IntN(kinds), rng: rng.Uint64(), n: n, slots: slots}
+	if kind != changing {
+		p.kind = kind
+	}
+	return p
 }
 
 // dice is a number below limit that depends on its arguments alone.
@@ -87,7 +94,7 @@ func (p pattern) receives(from, to, slot int) bool {
 	switch p.kind {
 	case shout:
 		return p.dice(1, from, to, slot)
-	case casts:
+	case casts, dense:
 		return true
 	}
 	return p.sends(from, to, slot) && p.dice(8, from, to, slot, 7)
@@ -96,6 +103,11 @@ func (p pattern) receives(from, to, slot int) bool {
 // program plays epochs of changing patterns over a session of T, from epoch start
 // on, and checks every value it receives.
 func program[T comparable](ctx context.Context, w *symmem.World, seed, start uint64, epochs int) error {
+	return play[T](ctx, w, changing, seed, start, epochs)
+}
+
+// play is program with one kind of pattern.
+func play[T comparable](ctx context.Context, w *symmem.World, kind int, seed, start uint64, epochs int) error {
 	const slots = 3
 	team := w.Team()
 	n, me := team.Size(), team.Rank()
@@ -115,7 +127,7 @@ func program[T comparable](ctx context.Context, w *symmem.World, seed, start uin
 		if local.IntN(8) == 0 { // ranks drift apart
 			time.Sleep(time.Duration(local.IntN(300)) * time.Microsecond)
 		}
-		p := patternOf(seed, i, n, slots)
+		p := patternOf(kind, seed, i, n, slots)
 		for slot := range slots {
 			if p.kind == casts || p.kind == shout {
 				if err := s.Bcast(ctx, slot, value[T](i, me, broadcast, slot)); err != nil {
@@ -142,6 +154,23 @@ func program[T comparable](ctx context.Context, w *symmem.World, seed, start uin
 				}
 				continue
 			}
+			if p.kind == casts && slot == 1 {
+				type come struct {
+					members int
+					wrong   error
+				}
+				got, err := lla2a.RecvReduce(ctx, s, slot, come{}, func(c come, v T) come {
+					if from := c.members; v != value[T](i, from, broadcast, slot) {
+						c.wrong = fmt.Errorf("wrong broadcast folded from %d in slot %d: %x", from, slot, lla2a.BytesOf(&v))
+					}
+					c.members++
+					return c
+				})
+				if err != nil || got.wrong != nil || got.members != n {
+					return fail(fmt.Errorf("folded %d members, %v: %w", got.members, got.wrong, err))
+				}
+				continue
+			}
 			for _, from := range local.Perm(n) {
 				if !p.receives(from, me, slot) {
 					continue
@@ -165,6 +194,9 @@ func program[T comparable](ctx context.Context, w *symmem.World, seed, start uin
 		if old := s.OldTags(); old > 0 && s.Epoch()%lla2a.Lap < 100 {
 			return fail(fmt.Errorf("%d words of the lap before are left: the next lap would take them for its own", old))
 		}
+	}
+	if looks := s.Looks(); looks > 0 && (kind == dense || kind == casts) {
+		return fmt.Errorf("%d looks at headers in %s traffic", looks, kindNames[kind])
 	}
 	return s.Close(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,19 +74,122 @@ func TestAnyPattern(t *testing.T) {
 // second one, with the lap's first lines still lying about.
 func TestThroughTheWrap(t *testing.T) {
 	for _, n := range worlds {
-		for before := range uint64(4) {
-			t.Run(fmt.Sprint(n, " ranks ", before), func(t *testing.T) {
+		for kind := range changing + 1 {
+			t.Run(fmt.Sprint(n, " ranks ", kindNames[kind]), func(t *testing.T) {
 				run(t, n, func(ctx context.Context, w *symmem.World) error {
-					if err := program[[12]byte](ctx, w, before, lla2a.Lap-1-before, 10); err != nil {
-						return err
+					for before := range uint64(3) {
+						if err := play[uint64](ctx, w, kind, before, lla2a.Lap-1-before, 8); err != nil {
+							return err
+						}
 					}
-					if err := program[uint8](ctx, w, before, 2*lla2a.Lap-1-7*before, 30); err != nil {
-						return err
-					}
-					return blocks(ctx, w, before, lla2a.Lap-1-3*before, 20)
+					return play[[12]byte](ctx, w, kind, 9, 2*lla2a.Lap-4, 10)
 				})
 			})
 		}
+	}
+}
+
+// TestNothingOfTheLapBefore: a slot that was last written a lap ago, under the
+// tag that the present epoch has again, is empty.
+func TestNothingOfTheLapBefore(t *testing.T) {
+	run(t, 3, func(ctx context.Context, w *symmem.World) error {
+		small, err := lla2a.Open[uint64](ctx, w.Team(), 2)
+		if err != nil {
+			return err
+		}
+		large, err := lla2a.Open[[100]byte](ctx, w.Team(), 2)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(startAt(ctx, w.Team(), small, lla2a.Lap-1), startAt(ctx, w.Team(), large, lla2a.Lap-1)); err != nil {
+			return err
+		}
+		for range 3 {
+			if err := errors.Join(small.EndEpoch(ctx), large.EndEpoch(ctx), w.Team().Barrier(ctx)); err != nil {
+				return err
+			}
+			for from := range 3 {
+				for slot := range 2 {
+					short, cancel := context.WithTimeout(ctx, 50*time.Microsecond)
+					a, errSmall := small.Recv(short, from, slot)
+					b, errLarge := large.Recv(short, from, slot)
+					cancel()
+					if !errors.Is(errSmall, symmem.ErrTimeout) || !errors.Is(errLarge, symmem.ErrTimeout) || a != 0 || b != [100]byte{} {
+						return fmt.Errorf("received %x, %v; %x, %v in a slot that nobody has sent", a, errSmall, b, errLarge)
+					}
+				}
+			}
+			if err := w.Team().Barrier(ctx); err != nil {
+				return err
+			}
+		}
+		return errors.Join(small.Close(ctx), large.Close(ctx))
+	})
+}
+
+// TestDenseTrafficReadsNoHeader: whoever hears from all in every epoch knows that
+// it may send. Who hears from nobody has to look.
+func TestDenseTrafficReadsNoHeader(t *testing.T) {
+	for _, kind := range []int{dense, casts} {
+		run(t, 5, func(ctx context.Context, w *symmem.World) error { return play[uint64](ctx, w, kind, 1, 0, 50) })
+	}
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		s, err := lla2a.Open[uint64](ctx, w.Team(), 1)
+		if err != nil {
+			return err
+		}
+		for i := range uint64(10) {
+			if w.Rank() == 0 {
+				if err := s.Send(ctx, 1, 0, i); err != nil {
+					return err
+				}
+			}
+			if err := s.EndEpoch(ctx); err != nil {
+				return err
+			}
+		}
+		if looks := s.Looks(); w.Rank() == 0 && looks == 0 || w.Rank() == 1 && looks > 0 {
+			return fmt.Errorf("rank %d looked at %d headers", w.Rank(), looks)
+		}
+		return s.Close(ctx)
+	})
+}
+
+// TestReduceInTheOrderOfRanks: sums of float32 in a float64, and a fold that
+// depends on the order.
+func TestReduceInTheOrderOfRanks(t *testing.T) {
+	for _, n := range worlds {
+		run(t, n, func(ctx context.Context, w *symmem.World) error {
+			s, err := lla2a.Open[float32](ctx, w.Team(), 2)
+			if err != nil {
+				return err
+			}
+			element := func(from, slot int) float32 { return float32(math.Pow(-7, float64(from))) / float32(3+slot) }
+			for slot := range 2 {
+				if err := s.Bcast(ctx, slot, element(w.Rank(), slot)); err != nil {
+					return err
+				}
+			}
+			for slot := range 2 {
+				want, order := 0.5, ""
+				for from := range n {
+					want += float64(element(from, slot))
+					order += fmt.Sprint(element(from, slot), " ")
+				}
+				sum, err := lla2a.RecvReduce(ctx, s, slot, 0.5, func(sum float64, v float32) float64 { return sum + float64(v) })
+				if err != nil || sum != want {
+					return fmt.Errorf("%v instead of %v: %w", sum, want, err)
+				}
+				got, err := lla2a.RecvReduce(ctx, s, slot, "", func(acc string, v float32) string { return acc + fmt.Sprint(v, " ") })
+				if err != nil || got != order {
+					return fmt.Errorf("%q instead of %q: %w", got, order, err)
+				}
+			}
+			if err := s.EndEpoch(ctx); err != nil {
+				return err
+			}
+			return s.Close(ctx)
+		})
 	}
 }
 
@@ -201,6 +305,7 @@ func TestMisuseStoresNothing(t *testing.T) {
 			"recv slot 2":     recv(s.Recv(ctx, 0, 2)),
 			"recvall slot -1": s.RecvAll(ctx, -1, make([]uint64, 2)),
 			"recvall short":   s.RecvAll(ctx, 0, make([]uint64, 1)),
+			"reduce slot 2":   recv(lla2a.RecvReduce(ctx, s, 2, 0, func(a, v uint64) uint64 { return a + v })),
 		} {
 			if !errors.Is(err, symmem.ErrUsage) {
 				return fmt.Errorf("%s: %v", what, err)
@@ -451,24 +556,42 @@ func TestSenderThatLeft(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
+	t.Run("1 byte", allocatesNothing[int8])
+	t.Run("8 bytes", allocatesNothing[float64])
+	t.Run("24 bytes", allocatesNothing[[3]uint64])
+	t.Run("4 KiB", allocatesNothing[[4096]byte])
+}
+
+func allocatesNothing[T any](t *testing.T) {
 	var allocs float64
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
-		s, err := lla2a.Open[[3]uint64](ctx, w.Team(), 1)
+		s, err := lla2a.Open[T](ctx, w.Team(), 2)
 		if err != nil {
 			return err
 		}
+		must := func(err error) {
+			if err != nil {
+				panic(err)
+			}
+		}
+		var v T
+		all := make([]T, 2)
 		once := func() {
-			if err := s.Bcast(ctx, 0, [3]uint64{1, 2, 3}); err != nil {
-				panic(err)
-			}
+			must(s.Bcast(ctx, 0, v))
+			must(s.Send(ctx, 1-w.Rank(), 1, v))
 			for from := range 2 {
-				if _, err := s.Recv(ctx, from, 0); err != nil {
-					panic(err)
-				}
+				_, err := s.Recv(ctx, from, 0)
+				must(err)
 			}
-			if err := s.EndEpoch(ctx); err != nil {
-				panic(err)
+			_, err := s.Recv(ctx, 1-w.Rank(), 1)
+			must(err)
+			must(s.RecvAll(ctx, 0, all))
+			sum, err := lla2a.RecvReduce(ctx, s, 0, 0, func(sum int, _ T) int { return sum + 1 })
+			must(err)
+			if sum != 2 {
+				panic(sum)
 			}
+			must(s.EndEpoch(ctx))
 		}
 		if w.Rank() == 0 {
 			allocs = testing.AllocsPerRun(300, once)
