@@ -24,5 +24,8 @@ func open(ctx context.Context, name string, j Job) (Peer, error) {
 		}
 		return openMPIPeer(ctx, name, m, j, true)
 	}
-	return nil, cannot("not yet")
+	if name == "ucx" {
+		return openUCX(ctx, j)
+	}
+	return openStreams(ctx, name, j)
 }

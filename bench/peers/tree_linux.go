@@ -102,12 +102,23 @@ func (t *tree) start(argv, env []string, talk bool, files ...*os.File) (*process
 		p.hangUp()
 		return nil, err
 	}
-	t.started = append(t.started, p)
+	t.started = append(slices.DeleteFunc(t.started, (*process).over), p)
 	go func() {
 		p.err = p.cmd.Wait()
 		close(p.ended)
 	}()
 	return p, nil
+}
+
+// over tells whether it has ended.
+func (p *process) over() bool {
+	select {
+	case <-p.ended:
+		p.hangUp()
+		return true
+	default:
+		return false
+	}
 }
 
 // hangUp closes our ends of its pipes.

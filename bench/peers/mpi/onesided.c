@@ -17,7 +17,13 @@ static void put_open(const char **why)
 	partner = rank ^ 1;
 	flag_at = all;
 	out = memory(job.max_bytes);
+	/* Each in the kind of window in which its puts are faster: 8 bytes took Open MPI
+	   0.17 us in a shared one and 0.28 in the other, MPICH 2.4 and 1.5. */
+#ifdef OPEN_MPI
+	MPI_Win_allocate_shared(all + 64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window_memory, &win);
+#else
 	MPI_Win_allocate(all + 64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window_memory, &win);
+#endif
 	MPI_Win_get_attr(win, MPI_WIN_MODEL, &model, &set);
 	if (!set || *model != MPI_WIN_UNIFIED)
 		*why = "its windows need a copy on arrival";
