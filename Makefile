@@ -12,7 +12,7 @@ RACE_SKIP := /cmd/|/examples/|/bench$$|/internal/launch$$
 
 .PHONY: help
 help: ## say what the targets do
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build every package, and the commands into bin/
@@ -27,6 +27,7 @@ run: ## count the words of Go's own source on all CPUs
 .PHONY: test
 test: ## all tests, then those of one process under the race detector
 	$(GO) test -count=1 -timeout $(TEST_TIMEOUT) ./...
+	$(GO) test -count=1 -timeout $(TEST_TIMEOUT) -tags symwindebug -run 'Found|AnyPattern|EveryWait' ./lla2a
 	@$(MAKE) --no-print-directory race
 
 .PHONY: race
@@ -38,6 +39,23 @@ race: ## the in-process tests under the race detector, where there is a C compil
 		packages=$$($(GO) list ./... | grep -Ev '$(RACE_SKIP)'); \
 		echo "$(GO) test -race -count=1 -timeout $(TEST_TIMEOUT)" $$packages; \
 		$(GO) test -race -count=1 -timeout $(TEST_TIMEOUT) $$packages; \
+	fi
+
+# qemu runs what another processor would, but in the order of this one: it shows
+# that the arm64 code does its work, not that its ordering is right.
+ARM64 := epoch internal/line sync lla2a
+
+.PHONY: arm64
+arm64: ## the in-process tests of the protocols for arm64, where there is qemu-aarch64
+	@if ! command -v qemu-aarch64 >/dev/null; then \
+		echo "arm64: skipped, there is no qemu-aarch64 (Debian: apt-get install qemu-user)"; \
+	else \
+		set -e; bin=$$(mktemp -d); trap 'rm -rf "$$bin"' EXIT; \
+		for package in $(ARM64); do \
+			CGO_ENABLED=0 GOARCH=arm64 $(GO) test -c -o "$$bin/test" ./$$package; \
+			echo "qemu-aarch64: $$package"; \
+			(cd $$package && qemu-aarch64 "$$bin/test" -test.timeout $(TEST_TIMEOUT) -test.skip 'Process|TestPhase|TestStopped'); \
+		done; \
 	fi
 
 .PHONY: lint

@@ -63,7 +63,7 @@ func TestASlotSentTwiceIsFound(t *testing.T) {
 					return fmt.Errorf("word %d was stored", at)
 				}
 			}
-			if err := s.EndEpoch(ctx); err != nil {
+			if err := errors.Join(w.Team().Barrier(ctx), s.EndEpoch(ctx)); err != nil {
 				return err
 			}
 		}

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"blocks": joined(func(ctx context.Context, w *symmem.World) error { return blocks(ctx, w, 13, lla2a.Lap-40, 80) }),
 		"ahead":  joined(func(ctx context.Context, w *symmem.World) error { return ahead(ctx, w, 60, nil) }),
 		"twins":  joined(twins),
+		"long":   joined(func(ctx context.Context, w *symmem.World) error { return long(ctx, w, 100_000) }),
 	})
 }
 

@@ -1,0 +1,5 @@
+//go:build race
+
+package lla2a_test
+
+const underRace = true
