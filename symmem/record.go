@@ -2,8 +2,10 @@ package symmem
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/symwin/symwin/internal/line"
+	"github.com/symwin/symwin/internal/reduce"
 )
 
 // Op is an operation as call records name it.
@@ -30,12 +32,17 @@ const (
 	OpBroadcast
 	OpAllGather
 	OpAllReduce
+	OpAllGatherv
+	OpGather
+	OpScatter
+	OpReduce
+	OpReduceScatter
 	opCount
 )
 
 var opNames = [opCount]string{"none", "barrier", "split", "team-close", "alloc", "free", "open", "close",
 	"end-epoch", "alltoall", "alltoallv", "batch", "send", "recv", "wait-signal", "views",
-	"broadcast", "allgather", "allreduce"}
+	"broadcast", "allgather", "allreduce", "allgatherv", "gather", "scatter", "reduce", "reducescatter"}
 
 func (o Op) String() string {
 	if o < opCount {
@@ -106,12 +113,52 @@ func (r Record) String() string {
 			s += fmt.Sprintf(" of %d B elements", r.EltSize)
 		}
 	}
+	s += r.details()
+	switch r.Op {
+	case OpBroadcast, OpScatter:
+		s += fmt.Sprintf(" from rank %d", r.Root)
+	case OpGather, OpReduce:
+		s += fmt.Sprintf(" to rank %d", r.Root)
+	}
 	s += fmt.Sprintf(" on team %d", r.Team)
 	if r.Lane != 0 {
 		s += fmt.Sprintf(" lane %d", r.Lane)
 	}
 	if r.Engine != EngineNone {
 		s += " (" + r.Engine.String() + ")"
+	}
+	return s
+}
+
+// Details is what a collective of the front door has in its Digest: what its
+// elements are and how they are reduced, so that an error can say it.
+type Details struct {
+	Kind   reflect.Kind // of an element
+	Reduce reduce.Op    // 0: nothing is reduced
+	Step   int          // of an operation that takes several calls, from 0
+}
+
+// Digest is the Details as a number. No other digest begins as it does, but by
+// chance.
+func (d Details) Digest() uint64 {
+	return uint64(d.Kind) | uint64(d.Reduce)<<8 | uint64(d.Step)<<16 | detailed
+}
+
+// detailed tells a digest of Details from those of engines and sessions.
+const detailed = 0x64 << 56
+
+func (r Record) details() (s string) {
+	if r.Digest>>24 != detailed>>24 {
+		return ""
+	}
+	if kind := reflect.Kind(r.Digest & 0xff); kind != reflect.Invalid {
+		s = " " + kind.String()
+	}
+	if op := reduce.Op(r.Digest >> 8); op != 0 {
+		s += " by " + op.String()
+	}
+	if step := r.Digest >> 16 & 0xff; step != 0 {
+		s += fmt.Sprintf(", step %d,", step+1)
 	}
 	return s
 }
