@@ -54,7 +54,7 @@ func startGuardian(mark string, dirs ...string) (*guardian, error) {
 		Args:        append([]string{guardianName, mark}, dirs...),
 		Dir:         "/",
 		Stdin:       r,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if err := cmd.Start(); err != nil {
 		w.Close()

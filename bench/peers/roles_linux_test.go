@@ -122,21 +122,34 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// Without a cache directory the program is compiled all the same, and removed.
-func TestNoCache(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", "/proc/nowhere")
-	p := opened(t, "openmpi", Job{Op: "barrier", Ranks: 1})
-	require.Contains(t, p.Command(), filepath.Join(os.TempDir(), "symwin-peer-"))
-	requireSlice(t, p, 0)
-}
-
-// The program is compiled once, and anew for another compiler or source.
+// The program is compiled once, and without a cache directory every time, and then
+// removed.
 func TestCache(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	a, b := opened(t, "openmpi", Job{Op: "barrier", Ranks: 1}), opened(t, "openmpi", Job{Op: "barrier", Ranks: 1})
+	fakes(t, `echo ready; cat`)
+	open := func() Peer {
+		p, err := Open(t.Context(), "openmpi", Job{Op: "barrier", Ranks: 1})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, p.Close()) })
+		return p
+	}
+	a, b := open(), open()
 	require.Equal(t, a.Command(), b.Command())
 	names, err := filepath.Glob(filepath.Join(os.Getenv("XDG_CACHE_HOME"), "symwin/peers/*"))
 	require.NoError(t, err)
 	require.Len(t, names, 1)
-	require.True(t, strings.Contains(a.Command(), names[0]))
+	require.Contains(t, a.Command(), names[0])
+
+	t.Setenv("XDG_CACHE_HOME", "/proc/nowhere")
+	require.Contains(t, open().Command(), filepath.Join(os.TempDir(), "symwin-peer-"))
+}
+
+// What the compiler has to say is told.
+func TestNotCompiled(t *testing.T) {
+	fakes(t, `echo ready; cat`)
+	script := "#!/bin/sh\ncase $1 in --version) echo cc 1; exit;; esac\necho 'main.c:1: error: no such thing' >&2\nexit 1\n"
+	dir, _, _ := strings.Cut(os.Getenv("PATH"), ":")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mpicc.openmpi"), []byte(script), 0o755))
+	_, err := Open(t.Context(), "openmpi", Job{Op: "barrier", Ranks: 1})
+	require.ErrorAs(t, err, new(*FailedError))
+	require.ErrorContains(t, err, "error: no such thing")
 }

@@ -11,7 +11,7 @@ import (
 
 // output runs a short program of the tree to its end and returns what it wrote.
 func (t *tree) output(ctx context.Context, argv []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, settle)
+	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
 	defer cancel()
 	p, err := t.start(argv, nil, false)
 	if err != nil {

@@ -72,9 +72,8 @@ func (t *tree) start(argv, env []string, talk bool, files ...*os.File) (*process
 	p.cmd.Dir = t.temp // core files and the like
 	p.cmd.ExtraFiles = files
 	p.cmd.Stderr = p.errors
-	// A session of its own: a terminal's signals are for us to pass on, and a
-	// terminal is not for it to read.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// A group of its own: what a terminal signals is for us to hear.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	// Whatever still holds its standard error must not keep us.
 	p.cmd.WaitDelay = time.Second
 	var theirs []*os.File
@@ -151,9 +150,10 @@ func environ() []string {
 	})
 }
 
-// settle is how long processes get to obey SIGSTOP and SIGKILL: far more than
-// they need, as the machine may be very busy.
-const settle = 20 * time.Second
+// patience is how many looks, a millisecond apart, processes get to obey SIGSTOP
+// and SIGKILL: far more than they need, as the machine may be very busy. Looks are
+// counted, not time: this process too may be stopped meanwhile.
+const patience = 20_000
 
 // stop stops all processes and returns when that is so.
 func (t *tree) stop() error {
@@ -167,14 +167,13 @@ func (t *tree) stop() error {
 	}
 	// The launchers come first: one that runs could pass a SIGCONT on that it was
 	// sent before.
-	begin := time.Now()
 	for _, m := range t.members {
 		m.signal(syscall.SIGSTOP)
-		for !m.still() {
-			if time.Since(begin) > settle {
+		for looks := 0; !m.still(); looks++ {
+			if looks == patience {
 				return fmt.Errorf("process %d does not stop", m.pid)
 			}
-			time.Sleep(50 * time.Microsecond)
+			time.Sleep(min(time.Duration(looks+1)*10*time.Microsecond, time.Millisecond))
 		}
 	}
 	for _, m := range t.members {
@@ -278,13 +277,13 @@ func (t *tree) fell() error {
 func killMarked(mark string) error {
 	// A process that is just becoming another program has no environment for a
 	// moment, so it takes several looks to know that there is none.
-	const looks = 3
-	for begin, none := time.Now(), 0; none < looks; {
+	const enough = 3
+	for looks, none := 0, 0; none < enough; looks++ {
 		left := marked(mark)
 		if none++; len(left) > 0 {
 			none = 0
 		}
-		if time.Since(begin) > settle {
+		if none == 0 && looks > patience {
 			return fmt.Errorf("processes %v of a peer do not end", left)
 		}
 		for _, pid := range left {

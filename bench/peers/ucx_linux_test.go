@@ -15,7 +15,9 @@ func TestUCX(t *testing.T) {
 			require.Contains(t, p.Command(), "ucx_perftest localhost")
 			requireSlice(t, p, 8)
 			require.Empty(t, marked(p.(*ucx).tree.mark), "it is to be over between two slices")
-			requireSlice(t, p, 4096)
+			if op == "latency" {
+				requireSlice(t, p, 4096)
+			}
 		})
 	}
 }
