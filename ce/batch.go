@@ -181,7 +181,7 @@ func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
 	defer rescue(&err)
 	defer s.team.World().Catch(debug.SetPanicOnFault(true), &err)
 	s.begin(&batchCall)
-	s.footprint = b.footprint() * int64(len(s.edges))
+	s.copies = window.CopyLoop(b.footprint(), len(s.edges))
 	n, me := len(s.edges), s.team.Rank()
 	mine := ready{source: nowhere, steps: uint64(len(b.steps))}
 	for k := 1; k < n; k++ {
@@ -245,7 +245,7 @@ func (s *Stream) copyStep(b *Batch, from, to step) {
 		}
 		s.crew.add(p.dst[lo:hi], p.src[lo:hi])
 	}
-	s.crew.run(s.streaming())
+	s.crew.run(s.copies)
 }
 
 // stepped is the Condition that every member has made this step.

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/symwin/symwin/symmem"
-	"github.com/symwin/symwin/window"
 )
 
 // crew copies a list of pieces, with helpers where the list is long and CPUs are
@@ -18,7 +17,7 @@ type crew struct {
 	workers int
 	list    []move
 	bytes   int
-	whole   bool // copy past the caches
+	copies  func(dst, src []byte)
 
 	mu       sync.Mutex
 	next, at int // the first move that is not taken, and of it the first byte
@@ -48,15 +47,15 @@ func (c *crew) add(dst, src []byte) {
 }
 
 // run copies the list and forgets it. A panic of a helper is raised here.
-func (c *crew) run(whole bool) {
+func (c *crew) run(copies func(dst, src []byte)) {
 	defer c.forget()
 	if c.workers == 1 || c.bytes < 2*grainBytes {
 		for _, m := range c.list {
-			window.Copy(m.dst, m.src, whole)
+			copies(m.dst, m.src)
 		}
 		return
 	}
-	c.next, c.at, c.whole, c.failed = 0, 0, whole, nil
+	c.next, c.at, c.copies, c.failed = 0, 0, copies, nil
 	c.grain = max(grainBytes, c.bytes/(4*c.workers))
 	if c.help == nil {
 		c.help = c.helper
@@ -109,7 +108,7 @@ func (c *crew) work() {
 			if i == last-1 && end > 0 {
 				hi = end
 			}
-			window.Copy(m.dst[lo:hi], m.src[lo:hi], c.whole)
+			c.copies(m.dst[lo:hi], m.src[lo:hi])
 		}
 	}
 }
@@ -138,16 +137,11 @@ func (s *Stream) copy(dst, src []byte) {
 	if s.crew.workers > 1 && len(src) >= 2*grainBytes {
 		s.crew.begin()
 		s.crew.add(dst, src)
-		s.crew.run(s.streaming())
+		s.crew.run(s.copies)
 		return
 	}
-	window.Copy(dst, src, s.streaming())
+	s.copies(dst, src)
 }
-
-// streaming reports whether what all members touch in this operation is more than
-// the cache they share: then nothing of it is there when it is needed next, and
-// stores that go past the caches are the fast ones.
-func (s *Stream) streaming() bool { return s.footprint > s.shared }
 
 // spareCPUs is how many goroutines can copy at once without being in the way of
 // another member: this process's share of the CPUs it may use.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/symwin/symwin/symmem"
 	shmsync "github.com/symwin/symwin/sync"
+	"github.com/symwin/symwin/window"
 )
 
 // Part is one rank's side of an edge in an exchange: what it sends to the peer,
@@ -128,16 +129,16 @@ func (s *Stream) copyOwn() {
 // invite posts the ready lines, behind which peers may write here.
 func (s *Stream) invite(op *operation) error {
 	n, me := len(s.edges), s.team.Rank()
-	s.footprint = 0
+	footprint := int64(0)
 	needs := op.length > 0 && n > 1
 	for r := range op.parts {
 		p := &op.parts[r]
-		s.footprint += int64(len(p.Src) + len(p.Dst))
+		footprint += int64(len(p.Src) + len(p.Dst))
 		if s.places[r] = s.find(p.Dst); r != me && s.places[r] == nowhere && len(p.Dst) > 0 {
 			needs = true
 		}
 	}
-	s.footprint *= int64(n)
+	s.copies = window.CopyLoop(footprint, n)
 	mine := ready{}
 	if op.refuse != nil {
 		mine = ready{how: refusedShort, need: uint64(op.refuse.Need), have: uint64(op.refuse.Have)}

@@ -2,11 +2,8 @@ package ce
 
 import (
 	"errors"
-	"os"
 	"strings"
-	"sync"
 
-	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -113,18 +110,4 @@ func (s *Stream) refusal() error {
 		return &symmem.NoSpaceError{Rank: s.team.WorldRank(p), Need: int64(r.need), Have: int64(r.have), Where: "the window (--window)"}
 	}
 	return &symmem.NoSpaceError{Rank: s.team.WorldRank(p), Need: int64(r.need), Have: int64(r.have), Where: "/dev/shm"}
-}
-
-// l2 and l3 are the caches of CPU 0, which all ranks read alike, whichever CPU
-// they are on.
-var (
-	l2 = sync.OnceValue(func() int64 { return cacheOr(2, 2<<20) })
-	l3 = sync.OnceValue(func() int64 { return cacheOr(3, 16<<20) })
-)
-
-func cacheOr(level int, otherwise int64) int64 {
-	if size := topo.Cache(os.DirFS("/sys"), 0, level); size > 0 {
-		return size
-	}
-	return otherwise
 }

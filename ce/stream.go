@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -30,12 +31,11 @@ type Stream struct {
 	queue queue
 
 	// The operation under way.
-	sequence  uint64 // operations so far
-	tag       uint64 // of its ready lines
-	unit      int    // bytes that are never cut
-	footprint int64  // bytes that all members touch, about
-	shared    int64  // the cache that they share
-	ownDst    []byte // what is left of the own part
+	sequence  uint64                // operations so far
+	tag       uint64                // of its ready lines
+	unit      int                   // bytes that are never cut
+	copies    func(dst, src []byte) // how to copy so many bytes
+	ownDst    []byte                // what is left of the own part
 	ownSrc    []byte
 	open      []int // members with something left to do
 	places    []uint64
@@ -95,7 +95,7 @@ func (o Options) normal(team *symmem.Team) (Options, error) {
 		o.Workers = spareCPUs(team)
 	}
 	if o.Staging == 0 {
-		o.Staging = 2 * l2()
+		o.Staging = 2 * topo.L2()
 	}
 	o.Staging = min(o.Staging, team.World().Geometry().Window/8)
 	if o.StepLarge == 0 {
@@ -145,7 +145,7 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 	}
 	n, me := team.Size(), team.Rank()
 	s := &Stream{team: team, o: o, ring: ringFor(o.Staging, n), crew: crew{workers: o.Workers},
-		shared: l3(), finder: window.NewFinder(team.World()), edges: make([]edge, n), open: make([]int, 0, n), places: make([]uint64, n), slices: make([][]byte, n)}
+		finder: window.NewFinder(team.World()), edges: make([]edge, n), open: make([]int, 0, n), places: make([]uint64, n), slices: make([][]byte, n)}
 	call.Digest = call.Digest*31 + uint64(s.ring.share)
 	if s.area, err = window.OpenArea(ctx, team, call, areaBytes(n)); err != nil {
 		return nil, err

@@ -6,29 +6,6 @@ import (
 	"github.com/symwin/symwin/internal/shm"
 )
 
-// pieceBytes is the longest single copy. At exactly 1 MiB Go's memmove turns to
-// streaming stores, which go past the caches to memory and then reach 27 GB/s,
-// where ordinary ones reach 47 as long as source and destination fit the shared
-// cache. A whole number of pages below it keeps the pieces aligned.
-const pieceBytes = 1<<20 - 4096
-
-// Copy copies src to the beginning of dst, which is at least as long: in pieces
-// that stay in the caches, or whole, which from 1 MiB on goes past them. The
-// latter is the faster one where source and destination, and what other ranks
-// copy at the same time, are more than the cache they share. Overlapping memory
-// is copied right, as by copy.
-func Copy(dst, src []byte, whole bool) {
-	if whole || len(src) <= pieceBytes || Overlap(dst, src) {
-		copy(dst, src)
-		return
-	}
-	for len(src) > pieceBytes {
-		copy(dst[:pieceBytes], src)
-		dst, src = dst[pieceBytes:], src[pieceBytes:]
-	}
-	copy(dst, src)
-}
-
 // Put copies src to the elements of rank to from off on. When it returns src may
 // be used again, and the data is on its way: `to` sees all of it once it has seen
 // a later signal of this goroutine (PutSignal does both), or after a later
@@ -43,7 +20,7 @@ func (w *Window[T]) Put(to, off int, src []T) error {
 	if err != nil {
 		return fmt.Errorf("put to rank %d: %w", to, err)
 	}
-	Copy(dst, Raw(src), false)
+	put(dst, Raw(src))
 	return nil
 }
 
@@ -55,7 +32,7 @@ func (w *Window[T]) Get(from, off int, dst []T) error {
 	if err != nil {
 		return fmt.Errorf("get from rank %d: %w", from, err)
 	}
-	Copy(Raw(dst), src, false)
+	put(Raw(dst), src)
 	return nil
 }
 

@@ -48,7 +48,7 @@ func (w *Window[T]) PutSignal(to, off int, src []T, idx int) error {
 	if err != nil {
 		return fmt.Errorf("put to rank %d: %w", to, err)
 	}
-	Copy(dst, Raw(src), false)
+	put(dst, Raw(src))
 	w.b.signal(to, idx)
 	return nil
 }

@@ -3,10 +3,26 @@ package topo
 import (
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 )
+
+// L2 and L3 are the sizes in bytes of CPU 0's caches, which all ranks read alike,
+// whichever CPU they are on; where they are not told, something common.
+var (
+	L2 = sync.OnceValue(func() int64 { return cacheOr(2, 1<<20) })
+	L3 = sync.OnceValue(func() int64 { return cacheOr(3, 16<<20) })
+)
+
+func cacheOr(level int, otherwise int64) int64 {
+	if size := Cache(os.DirFS("/sys"), 0, level); size > 0 {
+		return size
+	}
+	return otherwise
+}
 
 // Cache is the size in bytes of the data cache of the given level that serves
 // cpu, from sys, the tree that Linux mounts at /sys; 0 where it is not told.
