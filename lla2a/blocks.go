@@ -166,7 +166,7 @@ func (b *Blocks) AllToAll(ctx context.Context, call symmem.Record, dst, src []by
 		}
 		b.all[to].put(at, b.in.head, b.in.tag, src[to*size:(to+1)*size])
 	}
-	lane.Publish()
+	lane.PublishLate()
 	copy(dst[me*size:(me+1)*size], src[me*size:(me+1)*size])
 	b.in.expectAll(dst, size)
 	b.in.boards = false // each has sent its own
@@ -185,6 +185,7 @@ func (b *Blocks) AllGather(ctx context.Context, call symmem.Record, dst, src []b
 	if err := b.post(ctx, lane, src); err != nil {
 		return lane.Leave(err)
 	}
+	lane.PublishLate()
 	copy(dst[me*size:(me+1)*size], src)
 	b.in.expectAll(dst, size)
 	return lane.Leave(b.finish(ctx, lane))
@@ -208,6 +209,7 @@ func (b *Blocks) AllReduce(ctx context.Context, call symmem.Record, dst, src []b
 	if err := b.post(ctx, lane, src); err != nil {
 		return lane.Leave(err)
 	}
+	lane.PublishLate()
 	for r := range b.parts {
 		b.parts[r] = b.all[r].block(b.plan.slot(b.index, size, r), size)
 	}
@@ -232,6 +234,7 @@ func (b *Blocks) Broadcast(ctx context.Context, call symmem.Record, buf []byte, 
 	}
 	if root == b.team.Rank() {
 		if err = b.post(ctx, lane, buf); err == nil {
+			lane.Publish()
 			err = b.turn(ctx, lane)
 		}
 		return lane.Leave(err)
@@ -295,9 +298,7 @@ func (b *Blocks) post(ctx context.Context, lane *symmem.Lane, p []byte) error {
 	if err := b.makeRoom(ctx, lane); err != nil {
 		return err
 	}
-	me := b.team.Rank()
-	b.mine.put(b.plan.slot(b.index, len(p), me), b.in.head, b.in.tag, p)
-	lane.Publish()
+	b.mine.put(b.plan.slot(b.index, len(p), b.team.Rank()), b.in.head, b.in.tag, p)
 	return nil
 }
 

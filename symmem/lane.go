@@ -26,9 +26,12 @@ type Lane struct {
 	gate   gate
 	last   uint64         // sequence of the last published call
 	mine   *recordWords   // where the own call is published
+	brief  *brief         // where it is published in short; the team's own lane only
 	peers  []*recordWords // where the members publish theirs, by team rank
 	words  recordWords    // the call as it is published
+	late   bool           // the call was published in short so far
 	silent bool           // the call's stores fulfil nobody's wait
+	owed   bool           // a look at the doorbells behind the next full barrier
 	open   bool           // the call was published: giving up now concerns the others
 }
 
@@ -76,10 +79,37 @@ func (l *Lane) Enter(ctx context.Context, c Record) error {
 		l.gate.leave()
 		return err
 	}
+	if l.owed {
+		l.owed = false
+		l.team.NudgeAll()
+	}
 	lane := l.call.Lane
 	l.call = c
 	l.call.Team, l.call.Lane, l.call.Sequence = l.team.number, lane, l.last+1
 	return nil
+}
+
+// PublishLate is Publish for a call that ends well only if all members have made
+// the same one: nobody will have to compare it with another then. So the peers
+// are told in short, one word instead of two lines, and in full when a wait of
+// the call leaves the spin or fails (two ranks, AllToAll of 8 bytes: 320 ns with
+// Publish, 280 with this, one line each way 125).
+func (l *Lane) PublishLate() {
+	if l.brief == nil {
+		l.Publish()
+		return
+	}
+	l.last, l.open, l.late = l.call.Sequence, true, true
+	line.StoreRelease64((*uint64)(l.brief), uint64(l.call.brief()))
+	line.StoreRelease32(&l.team.w.mine.who.latest, uint32(ringRecords+l.team.number))
+}
+
+// tell publishes in full what has been published in short.
+func (l *Lane) tell() {
+	if l.late {
+		l.late = false
+		l.Publish()
+	}
 }
 
 // Publish tells the peers which call this is. It comes after the call's stores,
@@ -103,6 +133,7 @@ func (l *Lane) Await(ctx context.Context, c shmsync.Condition) error {
 	if l.team.w.place.Quick(c) {
 		return nil
 	}
+	l.tell()
 	if !l.silent {
 		l.team.RingAll()
 	}
@@ -114,19 +145,33 @@ func (l *Lane) Await(ctx context.Context, c shmsync.Condition) error {
 // stores that will not come. It returns err.
 func (l *Lane) Leave(err error) error {
 	if l.team.w.gone.Load() {
-		l.open, l.silent = false, false
+		l.open, l.silent, l.late = false, false, false
 		l.gate.leave()
 		return err
 	}
 	if err != nil && l.open {
+		l.tell()
 		l.team.revoke(err)
 	}
 	if !l.silent {
-		l.team.RingAll()
+		l.ring()
 	}
-	l.open, l.silent = false, false
+	l.open, l.silent, l.late = false, false, false
 	l.gate.leave()
 	return err
+}
+
+// ring wakes whichever members sleep. Where every rank has a CPU, they hardly
+// ever do, and a full barrier costs more than the look: it is the next call's, at
+// its gate, behind which doorbells are looked at once more. Only one who was just
+// parking, and whom no next call comes to find, sleeps its first millisecond out.
+func (l *Lane) ring() {
+	if l.team.w.shared {
+		l.team.RingAll()
+		return
+	}
+	l.team.NudgeAll()
+	l.owed = true
 }
 
 // recordOf is the call that member r made under sequence, if it is known: its
@@ -145,6 +190,7 @@ func (l *Lane) recordOf(r int, sequence uint64) (Record, bool) {
 // Mismatch is the error of a call whose data turned out to be of another call:
 // it shows what the members called, as far as their records are in by now.
 func (l *Lane) Mismatch() error {
+	l.tell()
 	for range 1000 {
 		if err := l.mismatch(true); err != nil {
 			return err

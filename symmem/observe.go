@@ -158,7 +158,11 @@ func (b *block) records() []Record {
 
 // lastCall is the latest call in any lane.
 func (b *block) lastCall() Record {
-	rec, _ := loadRecord(&b.ring[atomic.LoadUint32(&b.who.latest)%ringRecords])
+	latest := atomic.LoadUint32(&b.who.latest)
+	if team := latest - ringRecords; latest >= ringRecords && team < maxTeams {
+		return b.teams[team].brief.load().record(int(team))
+	}
+	rec, _ := loadRecord(&b.ring[latest%ringRecords])
 	return rec
 }
 

@@ -3,6 +3,7 @@ package symmem
 import (
 	"fmt"
 	"reflect"
+	"sync/atomic"
 
 	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/internal/reduce"
@@ -179,6 +180,19 @@ func (r *Record) encode(w *recordWords) {
 	w[5] = r.Digest
 	w[6] = recordSum(w)
 	w[7] = w[0]
+}
+
+// brief is a call in one word: sequence, operation and engine. 0: none.
+type brief uint64
+
+func (r *Record) brief() brief {
+	return brief(r.Sequence<<16 | uint64(r.Op&0xff)<<8 | uint64(r.Engine))
+}
+
+func (b *brief) load() brief { return brief(atomic.LoadUint64((*uint64)(b))) }
+
+func (b brief) record(team int) Record {
+	return Record{Team: team, Sequence: uint64(b >> 16), Op: Op(b >> 8 & 0xff), Engine: Engine(b & 0xff)}
 }
 
 // recordSum tells a record from a mixture of two that two lanes wrote over each

@@ -57,7 +57,7 @@ func newTeam(w *World, number int, members []int) *Team {
 	t.arrived = shmsync.NewFlags(arrived, t.rank+1)
 	t.tally = shmsync.NewTally(&t.places[0].count, arrived, t.rank+1)
 	t.posted = shmsync.NewFlags(posted, t.rank+1)
-	t.lane = &Lane{mine: &t.mine.call, peers: records}
+	t.lane = &Lane{mine: &t.mine.call, brief: &t.mine.brief, peers: records}
 	t.lane.team, t.lane.Watch.place = t, -1
 	w.know(&t.lane.gate)
 	return t
@@ -128,7 +128,11 @@ func (t *Team) worldRanks(ranks []int) []int {
 
 // lastCall is what member r did last on this team, or else anywhere.
 func (t *Team) lastCall(r int) Record {
-	if rec, ok := loadRecord(&t.places[r].call); ok && rec.Sequence != 0 {
+	rec, ok := loadRecord(&t.places[r].call)
+	if late := t.places[r].brief.load().record(t.number); late.Sequence > rec.Sequence {
+		return late
+	}
+	if ok && rec.Sequence != 0 {
 		return rec
 	}
 	return t.block(r).lastCall()
