@@ -44,7 +44,7 @@ func openCopying(ctx context.Context, r *rank, t task) (*exercise, error) {
 // trialTime is how long a loop is tried, and so often: the machine may be busy.
 const (
 	trialTime = 300 * time.Microsecond
-	trialRuns = 3
+	trialRuns = 6
 )
 
 // fastest is the loop that copies src to dst in the shortest time.

@@ -16,6 +16,7 @@ type subject interface {
 type driver struct {
 	*job
 	crew   *crew // nil: the operation needs none
+	look   func(context.Context) (placement, error)
 	rivals []*rival
 	out    output
 	wrong  int // bytes, in all rows
@@ -114,13 +115,16 @@ func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept 
 	if ranks == 0 {
 		ranks = d.Ranks
 	}
-	p := point{Iters: d.iters, Shortest: blockFor(ranks, len(d.CPUs)), Budget: rowBudget / time.Duration(d.reps)}
+	reps, p := d.reps, point{Iters: d.iters, Shortest: blockFor(ranks, len(d.CPUs)), Budget: rowBudget / time.Duration(d.reps)}
+	if t.quick {
+		reps, p.Budget = 1, probeBudget
+	}
 	var all []repetition
 	r := repetition{}
 	if r.before, err = d.look(ctx); err != nil {
 		return nil, "", err
 	}
-	for len(all) < maxTries*d.reps {
+	for len(all) < maxTries*reps {
 		r.slices = nil
 		for _, s := range subjects {
 			got, err := s.measure(ctx, p)
@@ -137,20 +141,13 @@ func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept 
 			if len(kept) > 0 && !steady(kept[0].after, r.after) {
 				kept = nil
 			}
-			if kept = append(kept, r); len(kept) == d.reps {
+			if kept = append(kept, r); len(kept) == reps {
 				return kept, median(kept).String(), nil
 			}
 		}
 		r.before = r.after
 	}
-	return all[len(all)-d.reps:], moved, nil
-}
-
-func (d *driver) look(ctx context.Context) (placement, error) {
-	if d.crew == nil {
-		return 0, nil
-	}
-	return d.crew.look(ctx)
+	return all[len(all)-reps:], moved, nil
 }
 
 // of is the slices of one subject.

@@ -136,17 +136,3 @@ func wrongWords(b []byte, word uint64) (wrong int) {
 	}
 	return wrong
 }
-
-// rounds is how often an exercise gets new data before the clock starts, for a
-// single, checked operation each. Three are the least that shows data from the
-// round before last, which an engine with two buffers would deliver.
-func (x *exercise) rounds() int {
-	bytes := 0
-	for _, p := range x.in {
-		bytes += len(p.bytes)
-	}
-	if bytes > 1<<20 {
-		return 3
-	}
-	return 8
-}

@@ -27,11 +27,14 @@ func header(w io.Writer, j *job, m Meta) error {
 	}
 	for _, name := range j.peers {
 		p := m.Peers[name]
-		if p.Note != "" {
+		switch {
+		case p.Note == "":
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", name, p.Version, p.Command))
+		case strings.HasPrefix(p.Note, name):
+			lines = append(lines, p.Note)
+		default:
 			lines = append(lines, name+": "+p.Note)
-			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s %s: %s", name, p.Version, p.Command))
 	}
 	for _, l := range lines {
 		if err := comment(w, "%s", l); err != nil {

@@ -3,16 +3,17 @@ package bench
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // elsewhere is what people know from other suites and may type here.
 var elsewhere = [][3]string{
-	{"-m MIN:MAX", "-b MIN -e MAX", "-msglog MIN:MAX"},
-	{"-i N", "-n ITERS → -i", "-iter N"},
-	{"-x N → -w", "-w N", "-warmup → -w"},
-	{"-c (validate; the default)", "-c 1 (the default)", "-check → -c on"},
-	{"-f (full statistics: always)", "-f FACTOR", "-npmin → -n"},
-	{"mpirun -np N", "-g, -t N → -n", "mpirun -np N"},
+	{"-m MIN:MAX", "-b MIN -e MAX", "-msglog LOG2:LOG2 → -m"},
+	{"-i N", "-n N → -i", "-iter N → -i"},
+	{"-x N → -w", "-w N", ""},
+	{"-c → always", "-c 1 → always", ""},
+	{"-f → always", "-f FACTOR", ""},
+	{"mpirun -np N → -np N", "-g N, -t N → -n", "mpirun -np N → -np N"},
 }
 
 func help(w io.Writer) {
@@ -39,12 +40,15 @@ clock; exit code 1 if any was #wrong.
 `, flagSet(new(request)).FlagUsagesWrapped(86), `
 Coming from           OSU                              nccl-tests                   IMB
 `)
+	row := func(ours, osu, nccl, imb string) {
+		fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("  %-19s %-32s %-28s %s", ours, osu, nccl, imb), " "))
+	}
 	for _, o := range ops {
 		if o.osu+o.nccl+o.imb != "" {
-			fmt.Fprintf(w, "  %-19s %-32s %-28s %s\n", o.name, o.osu, o.nccl, o.imb)
+			row(o.name, o.osu, o.nccl, o.imb)
 		}
 	}
-	for _, line := range elsewhere {
-		fmt.Fprintf(w, "  %-19s %-32s %-28s %s\n", "", line[0], line[1], line[2])
+	for _, there := range elsewhere {
+		row("", there[0], there[1], there[2])
 	}
 }

@@ -43,7 +43,7 @@ func inProcess(t *testing.T, line string, tamper func(rank int, x *exercise)) []
 		}
 		return 0
 	}, &rest)
-	err = (&driver{job: j, crew: crew, out: out}).run(ctx)
+	err = (&driver{job: j, crew: crew, look: crew.look, out: out}).run(ctx)
 	exit := crew.dismiss()
 	require.Empty(t, rest.String())
 	require.NoError(t, err)

@@ -24,8 +24,9 @@ type job struct {
 
 // trial is one row that is to be measured.
 type trial struct {
-	row  Row // as far as it is known before
-	task task
+	row   Row // as far as it is known before
+	task  task
+	quick bool // one of very many: one short repetition
 }
 
 // defaultReps is how often a row is measured: what happens to the machine once

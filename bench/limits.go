@@ -1,6 +1,9 @@
 package bench
 
-import "fmt"
+import (
+	"fmt"
+	"io"
+)
 
 // limits is what every other figure is to be compared with. The ranks move from
 // CPU to CPU by themselves. A row's engine says what was measured.
@@ -21,6 +24,7 @@ func limitTrials(j *job) (rows []trial) {
 	for i, a := range j.CPUs {
 		for _, b := range j.CPUs[i+1:] {
 			add(pairName(a, b), 2, 8, task{Op: twoLines, CPUs: []int{a, b}})
+			rows[len(rows)-1].quick = len(j.CPUs) > fewCPUs
 		}
 	}
 	if cpus, ok := j.twoCPUs(); ok {
@@ -40,4 +44,33 @@ func limitTrials(j *job) (rows []trial) {
 	return rows
 }
 
+// fewCPUs are so few that each pair is worth a row like any other. 64 CPUs are
+// 2016 pairs.
+const fewCPUs = 4
+
 func pairName(a, b int) string { return fmt.Sprintf("%s %d-%d", twoLines, a, b) }
+
+// matrix is half a round trip between any two CPUs in ns, by the rows of limits.
+func matrix(w io.Writer, cpus []int, p50 map[string]figure) error {
+	text := fmt.Sprintf("%s, ns", twoLines)
+	for _, b := range cpus {
+		text += fmt.Sprintf("%6d", b)
+	}
+	if err := comment(w, "%s", text); err != nil {
+		return err
+	}
+	for _, a := range cpus {
+		text := fmt.Sprintf("%*d", len(twoLines+", ns"), a)
+		for _, b := range cpus {
+			cell := none()
+			if us, ok := p50[pairName(min(a, b), max(a, b))]; ok {
+				cell = 1e3 * us
+			}
+			text += fmt.Sprintf("%6v", cell)
+		}
+		if _, err := fmt.Fprintf(w, "# %s\n", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/pflag"
 	"github.com/symwin/symwin/bench/peers"
@@ -57,11 +55,9 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 		stdout = f
 	}
 
-	// The launcher passes signals on to the ranks, and ends with them; peers are
-	// ended here.
-	here, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	d := &driver{job: j, rivals: openRivals(here, j, open)}
+	here, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d := &driver{job: j, rivals: openRivals(here, j, open), look: nowhere}
 	defer func() {
 		for _, r := range d.rivals {
 			r.close()
@@ -75,6 +71,11 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 		if d.crew, err = muster(ctx, j, stderr); err != nil {
 			return broken(stderr, err)
 		}
+		d.look = d.crew.look
+		go func() { // also where a peer is being measured: a signal has ended the ranks
+			<-d.crew.ended
+			cancel(errEnded)
+		}()
 	}
 	err = d.run(here)
 	if d.crew != nil {
@@ -90,6 +91,9 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 	}
 	return 0
 }
+
+// nowhere is the placement of what has none.
+func nowhere(context.Context) (placement, error) { return 0, nil }
 
 func broken(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "shmrun bench: %v\n", err)

@@ -30,6 +30,17 @@ type stint struct {
 	each  time.Duration
 }
 
+// rounds is how often an exercise gets new data before the clock starts, for a
+// single, checked operation each: the same on all ranks. Three are the least that
+// shows data from the round before last, which an engine with two buffers would
+// deliver.
+func (t *task) rounds() int {
+	if t.Bytes > 64<<10 {
+		return 3
+	}
+	return 8
+}
+
 // meter measures stints. All ranks have one and call it alike.
 type meter struct {
 	board *board

@@ -77,6 +77,16 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+func TestCoreToCoreMatrix(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, matrix(&b, []int{0, 1, 4}, map[string]figure{pairName(0, 1): 0.0142, pairName(0, 4): 0.1953, pairName(1, 4): 0.2}))
+	require.Equal(t, `# two16, ns     0     1     4
+#         0     - 14.20 195.3
+#         1 14.20     - 200.0
+#         4 195.3 200.0     -
+`, b.String())
+}
+
 func TestPlacementIsSteadyWithinOneState(t *testing.T) {
 	at := func(ns float64) placement { return placement(ns) }
 	require.True(t, steady(at(45), at(55)))

@@ -67,7 +67,7 @@ func (r *rival) fail(err error) {
 		r.about.Note, r.about.missing = err.Error(), true
 	default:
 		r.failed = err.Error()
-		if r.peer == nil { // at once: the header says it
+		if r.about.Version == "" { // at once: the header says it
 			r.about.Note = r.failed
 		}
 	}

@@ -12,6 +12,7 @@ type table struct {
 	w       io.Writer
 	job     *job
 	columns []column
+	pairs   map[string]figure // of limits: its pairs of CPUs
 }
 
 // column is one of a table's.
@@ -25,7 +26,7 @@ func newTable(w io.Writer, j *job, m Meta) (output, error) {
 	if err := header(w, j, m); err != nil {
 		return nil, err
 	}
-	t := &table{w: w, job: j}
+	t := &table{w: w, job: j, pairs: map[string]figure{}}
 	add := func(title string, width int, cell func(Row) string) {
 		t.columns = append(t.columns, column{title, width, cell})
 	}
@@ -103,8 +104,20 @@ func (t *table) line(first string, cell func(column) string) error {
 	return err
 }
 
-func (t *table) row(r Row) error { return t.line(" ", func(c column) string { return c.cell(r) }) }
+func (t *table) row(r Row) error {
+	if strings.HasPrefix(r.Engine, twoLines) {
+		if t.pairs[r.Engine] = r.P50; len(t.job.CPUs) > fewCPUs {
+			return nil
+		}
+	}
+	return t.line(" ", func(c column) string { return c.cell(r) })
+}
 
 func (t *table) tails(r Row, s tails) error { return comment(t.w, "%s", s.line(r)) }
 
-func (t *table) end() error { return nil }
+func (t *table) end() error {
+	if len(t.pairs) == 0 {
+		return nil
+	}
+	return matrix(t.w, t.job.CPUs, t.pairs)
+}

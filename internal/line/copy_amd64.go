@@ -51,8 +51,7 @@ func leaves() []CopyLoop {
 	return list
 }
 
-// byLeaf brings dst to the beginning of a line, gives the leaf what it can do,
-// and copies the rest.
+// byLeaf gives the leaf what it can do: whole steps, from where dst begins a line.
 func byLeaf(leaf func(dst, src *byte, n int)) func(dst, src []byte) {
 	piece := func(dst, src []byte) {
 		if n := len(src) &^ (copyStep - 1); n > 0 {
@@ -62,12 +61,18 @@ func byLeaf(leaf func(dst, src *byte, n int)) func(dst, src []byte) {
 		copy(dst, src)
 	}
 	return func(dst, src []byte) {
-		if len(src) > 0 {
-			head := min(len(src), int(-uintptr(unsafe.Pointer(&dst[0]))&(lineBytes-1)))
-			copy(dst[:head], src)
-			dst, src = dst[head:], src[head:]
+		n := len(src)
+		if n == 0 {
+			return
 		}
-		inPieces(dst, src, piece)
+		off := int(-uintptr(unsafe.Pointer(&dst[0])) & (lineBytes - 1))
+		if off == 0 && n <= copyPiece && n&(copyStep-1) == 0 && len(dst) >= n {
+			leaf(&dst[0], &src[0], n)
+			return
+		}
+		head := min(n, off)
+		copy(dst[:head], src)
+		inPieces(dst[head:], src[head:], piece)
 	}
 }
 

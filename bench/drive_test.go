@@ -1,0 +1,77 @@
+package bench
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// numbered is a subject whose k-th slice is one block of k µs.
+type numbered struct{ k int }
+
+func (n *numbered) measure(context.Context, point) (slice, error) {
+	n.k++
+	return slice{Blocks: []time.Duration{time.Duration(n.k) * time.Microsecond}, Ops: 1}, nil
+}
+
+func TestARowIsOfOneState(t *testing.T) {
+	const ccx, far = 50, 200
+	for _, c := range []struct {
+		what  string
+		looks []placement // the first is before the first slice
+		kept  []float64   // the slices that count
+		state string
+	}{
+		{"quiet", []placement{50, 51, 49, 50}, []float64{1, 2, 3}, "50ns"},
+		{"one CPU", []placement{0, 0, 0, 0}, []float64{1, 2, 3}, "-"},
+		{"away and back", []placement{ccx, ccx, far, ccx, ccx, ccx}, []float64{1, 4, 5}, "50ns"},
+		{"for good", []placement{ccx, ccx, ccx, far, far, far, far}, []float64{4, 5, 6}, "200ns"},
+		{"restless", []placement{ccx, far, ccx, far, ccx, far, ccx, far, ccx, far}, []float64{7, 8, 9}, moved},
+		{"two in one state, never three", []placement{ccx, ccx, ccx, far, far, far, ccx, ccx, ccx, far}, []float64{7, 8, 9}, moved},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			looked := 0
+			d := &driver{
+				job: &job{config: config{Ranks: 2, CPUs: []int{0, 1}}, request: &request{reps: 3}},
+				look: func(context.Context) (placement, error) {
+					looked++
+					return c.looks[looked-1], nil
+				},
+			}
+			kept, state, err := d.settle(context.Background(), trial{}, []subject{new(numbered), new(numbered)})
+			require.NoError(t, err)
+			require.Equal(t, c.state, state)
+			require.Equal(t, len(c.looks), looked)
+			for subject := range 2 {
+				var got []float64
+				for _, s := range of(kept, subject) {
+					got = append(got, float64(s.Blocks[0]/time.Microsecond))
+				}
+				require.Equal(t, c.kept, got)
+			}
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	at := func(us float64) slice {
+		return slice{Blocks: []time.Duration{time.Duration(us * 1e3)}, Ops: 1}
+	}
+	kept := []repetition{{slices: []slice{at(1), at(2), at(30)}, after: 110}}
+	beside := new(numbered)
+	for _, c := range []struct {
+		terms []term
+		want  figure
+		name  string
+	}{
+		{nil, none(), "-"},
+		{[]term{{name: twoLines, times: 1}}, 0.110, "two16"},
+		{[]term{{name: "4×yield", subject: beside, times: 4}, {name: copying, subject: beside, times: 1}}, 4*2 + 30, "4×yield+copy"},
+	} {
+		us, name := (&limit{terms: c.terms}).figure(kept)
+		require.Equal(t, c.name, name)
+		require.Equal(t, c.want.String(), us.String())
+	}
+}

@@ -1,0 +1,122 @@
+//go:build linux
+
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/bench/peers"
+)
+
+// fake is a peer that takes 50 µs for everything, until it fails.
+type fake struct {
+	name   string
+	slices int
+	fails  error // at the third slice
+	wrong  int
+	closed *[]string
+}
+
+func (f *fake) Name() string    { return f.name }
+func (f *fake) Version() string { return f.name + " 1.0" }
+func (f *fake) Command() string { return "run-" + f.name }
+func (f *fake) Close() error    { *f.closed = append(*f.closed, f.name); return nil }
+
+func (f *fake) Measure(_ context.Context, p peers.Point) (peers.Slice, error) {
+	if f.slices++; f.slices == 3 && f.fails != nil {
+		return peers.Slice{}, f.fails
+	}
+	if p.Bytes == 1 { // too small for this one
+		return peers.Slice{}, fmt.Errorf("of one byte: %w", peers.ErrCannot)
+	}
+	return peers.Slice{Blocks: []time.Duration{100 * time.Microsecond, 110 * time.Microsecond}, Ops: 2, Wrong: f.wrong}, nil
+}
+
+// withFakes runs the command with peers that are none.
+func withFakes(t *testing.T, line string) (code int, stdout, stderr string, closed []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var out, errs bytes.Buffer
+	code = mainWith(ctx, strings.Fields(line), &out, &errs, func(_ context.Context, name string, job peers.Job) (peers.Peer, error) {
+		if job.Op != "alltoall" || job.Ranks != 2 || job.MaxBytes != 64 || job.Touch != "read" || len(job.Plan) != job.Ranks {
+			return nil, fmt.Errorf("opened for %+v", job)
+		}
+		f := &fake{name: name, closed: &closed}
+		switch name {
+		case "mpich":
+			return nil, &peers.MissingError{Peer: name, Package: "mpich libmpich-dev"}
+		case "ucx":
+			return nil, fmt.Errorf("ucx: %w", peers.ErrCannot)
+		case "shmwin":
+			f.fails = &peers.FailedError{Peer: name, What: "hung"}
+		case "unix":
+			f.wrong = 5
+		case "pipe":
+			return nil, &peers.FailedError{Peer: name, What: "would not start"}
+		}
+		return f, nil
+	})
+	return code, out.String(), errs.String(), closed
+}
+
+func TestPeersThatAreNotThereCannotOrFailDoNotStopTheRest(t *testing.T) {
+	const line = "alltoall -n 2 -b 1 -e 64 -f 8 -i 1 --reps 2 --touch read --peer all"
+	code, stdout, stderr, closed := withFakes(t, line+" --format json")
+	require.Zero(t, code, stderr)
+	require.Empty(t, stderr)
+	meta, _, _ := strings.Cut(stdout, "\n")
+	for _, want := range []string{
+		`"openmpi":{"version":"openmpi 1.0","command":"run-openmpi"}`,
+		`"mpich":{"note":"mpich is not installed: apt-get install mpich libmpich-dev"}`,
+		`"pipe":{"note":"pipe failed: would not start"}`,
+	} {
+		require.Contains(t, meta, want)
+	}
+	rows := rowsOf(t, stdout)
+	require.Len(t, rows, 3)
+	for k, r := range rows {
+		require.Len(t, r.Peers, len(peers.Names))
+		if k == 0 {
+			require.False(t, r.Peers["openmpi"].P50.ok(), "cannot do one byte, but goes on")
+		} else {
+			require.Equal(t, figure(50), r.Peers["openmpi"].P50)
+			require.Empty(t, r.Peers["openmpi"].Failed)
+			if r.State != moved {
+				require.InDelta(t, 50/float64(r.P50), float64(r.Peers["openmpi"].Ratio), 0.01*50/float64(r.P50))
+			}
+		}
+		require.Empty(t, r.Peers["mpich"].Failed)
+		require.Empty(t, r.Peers["ucx"].Failed)
+		require.Contains(t, r.Peers["pipe"].Failed, "would not start")
+	}
+	require.Empty(t, rows[0].Peers["shmwin"].Failed)
+	require.Contains(t, rows[1].Peers["shmwin"].Failed, "hung")
+	require.Contains(t, rows[2].Peers["shmwin"].Failed, "hung")
+	require.Contains(t, rows[1].Peers["unix"].Failed, "5 bytes arrived wrong")
+	require.ElementsMatch(t, []string{"openmpi", "shmwin", "unix"}, closed, "each closed once")
+
+	code, stdout, stderr, _ = withFakes(t, line)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "# mpich is not installed: apt-get install mpich libmpich-dev\n")
+	title, _, _ := strings.Cut(stdout[strings.Index(stdout, "#      bytes"):], "\n")
+	require.NotContains(t, title, "mpich")
+	require.Contains(t, title, "ucx")
+	require.Contains(t, stdout, "failed")
+}
+
+func TestRatiosAreOfOneState(t *testing.T) {
+	r := &rival{name: "unix"}
+	slices := []slice{{Blocks: []time.Duration{3000}, Ops: 1}}
+	row := Row{State: "110ns", summary: summary{P50: 1.5}}
+	require.Equal(t, figure(2), r.figure(row, slices).Ratio)
+	row.State = moved
+	require.Equal(t, figure(3), r.figure(row, slices).P50)
+	require.False(t, r.figure(row, slices).Ratio.ok())
+}
