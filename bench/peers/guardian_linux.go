@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -29,8 +30,8 @@ func init() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		_ = killMarked(os.Args[1])
 		for _, dir := range os.Args[2:] {
-			// Twice the belt: never anything but what newTree makes.
-			if strings.Contains(dir, "symwin-peer-") {
+			// It removes whole directories, so nothing but what newTree makes.
+			if strings.HasPrefix(filepath.Base(dir), dirPrefix+os.Args[1]) {
 				_ = os.RemoveAll(dir)
 			}
 		}

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		os.Setenv("TMPDIR", dir)
 		// Compiled programs are shared with other runs unless a test says otherwise.
 		code := m.Run()
-		for what, left := range map[string]any{"processes": ours(), "files": leftFiles(dir), "goroutines": goleak.Find()} {
+		for what, left := range map[string]any{"processes": ours(), "files": leftFiles(), "goroutines": goleak.Find()} {
 			if s := fmt.Sprint(left); s != "[]" && s != "<nil>" {
 				fmt.Fprintf(os.Stderr, "FAIL: left over %s: %s\n", what, s)
 				code = 1
@@ -58,27 +58,12 @@ func markedBy(prefix string) (pids []int) {
 	return pids
 }
 
-func leftFiles(dir string) (names []string) {
-	names, _ = filepath.Glob(filepath.Join(dir, "*"))
-	// Other users' peers may be running; ours are in directories that we removed,
-	// so what is found here belongs to processes that are gone.
-	shared, _ := filepath.Glob("/dev/shm/*")
-	for _, name := range shared {
-		for _, prefix := range []string{"vader_segment", "ucx_shm_posix", "mpich_shar"} {
-			if strings.HasPrefix(filepath.Base(name), prefix) && !preexisting[name] {
-				names = append(names, name)
-			}
-		}
+// leftFiles are what our peers have left, in the directory for files and in that for
+// shared memory.
+func leftFiles() (names []string) {
+	for _, dir := range []string{os.TempDir(), "/dev/shm"} {
+		found, _ := filepath.Glob(fmt.Sprintf("%s/%s%d-*", dir, dirPrefix, os.Getpid()))
+		names = append(names, found...)
 	}
 	return names
 }
-
-// preexisting is what was there before the tests.
-var preexisting = func() map[string]bool {
-	seen := map[string]bool{}
-	names, _ := filepath.Glob("/dev/shm/*")
-	for _, name := range names {
-		seen[name] = true
-	}
-	return seen
-}()

@@ -105,6 +105,10 @@ func openMPIPeer(ctx context.Context, name string, m *mpi, j Job, shared bool) (
 	if !exists {
 		return nil, cannot("no operation %q", j.Op)
 	}
+	windows := int64(0)
+	if j.Op == "put" {
+		windows = 1
+	}
 	if shared {
 		if !slices.Contains([]string{"alltoall", "allgather", "broadcast", "allreduce", "latency", "put", "barrier"}, j.Op) {
 			return nil, cannot("no %s over a shared window", j.Op)
@@ -112,9 +116,10 @@ func openMPIPeer(ctx context.Context, name string, m *mpi, j Job, shared bool) (
 		if j.InPlace {
 			return nil, cannot("nothing is in place with a shared window")
 		}
-		times = 2*times + 2 // two halves of each window
+		windows = 2 * times // two halves, in each of which what is received has room
+		times += windows
 	}
-	if err := j.fits(times); err != nil {
+	if err := j.fits(times, windows); err != nil {
 		return nil, err
 	}
 	if !m.installed(true) {

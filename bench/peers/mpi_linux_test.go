@@ -87,6 +87,11 @@ func TestMPI(t *testing.T) {
 					requireSlice(t, p, bytes)
 					requireStopped(t, p.(*mpiPeer).tree)
 				}
+				if name == "openmpi" {
+					files, err := os.ReadDir(p.(*mpiPeer).tree.memory)
+					require.NoError(t, err)
+					require.NotEmpty(t, files, "its shared memory is not where it will be removed")
+				}
 				_, err := p.Measure(t.Context(), Point{Bytes: 4097})
 				require.ErrorIs(t, err, ErrCannot)
 			})

@@ -25,25 +25,29 @@ const (
 // long each block took its slowest rank. verified is how many bytes that compares.
 func (c *pace) measure(p Point, verified int64, run func(blocks, ops int) ([]time.Duration, int, error)) (s Slice, err error) {
 	// Three rounds are the least that shows data from the round before last.
-	rounds, warm := 8, 1
+	rounds, checks := 8, 1
 	if verified > 1<<20 {
 		rounds = 3
 	}
 	known := c.ops > 0 && c.bytes == p.Bytes && c.shortest == p.Shortest
 	if !known {
-		warm = rounds
+		checks = rounds
 	}
-	for range warm {
+	for range checks {
 		_, wrong, err := run(0, 1)
 		if err != nil {
 			return s, err
 		}
 		s.Wrong += wrong
 	}
-	if !known {
-		if err := c.calibrate(p, run); err != nil {
-			return s, err
-		}
+	// Either way the caches are warm after it: others have run meanwhile.
+	if known {
+		_, _, err = run(1, c.ops)
+	} else {
+		err = c.calibrate(p, run)
+	}
+	if err != nil {
+		return s, err
 	}
 	s.Ops = c.ops
 	blocks := min(max(int(p.Budget/(c.each*time.Duration(c.ops))), minBlocks), maxBlocks)

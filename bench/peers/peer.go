@@ -116,13 +116,18 @@ func pairs(op string) bool {
 }
 
 // fits tells why the job has not the ranks or the memory for its operation.
-// perRank is how many times MaxBytes each rank takes.
-func (j Job) fits(perRank int64) error {
+// perRank is how many times MaxBytes each rank takes, shared how many of those
+// from /dev/shm.
+func (j Job) fits(perRank, shared int64) error {
 	if pairs(j.Op) && j.Ranks%2 != 0 {
 		return cannot("%s is between pairs of ranks, not %d", j.Op, j.Ranks)
 	}
-	if need, have := int64(j.Ranks)*perRank*j.MaxBytes, availableMemory(); have > 0 && need > have {
-		return cannot("%s of %d bytes needs %d bytes of memory, have %d", j.Op, j.MaxBytes, need, have)
+	all := float64(j.Ranks) * float64(j.MaxBytes)
+	if need, have := all*float64(perRank), availableMemory(); have > 0 && need > float64(have) {
+		return cannot("%s of %d bytes needs %.0f bytes of memory, have %d", j.Op, j.MaxBytes, need, have)
+	}
+	if need, have := all*float64(shared), availableShared(); shared > 0 && have > 0 && need > float64(have) {
+		return cannot("%s of %d bytes needs %.0f bytes of /dev/shm, have %d", j.Op, j.MaxBytes, need, have)
 	}
 	return nil
 }

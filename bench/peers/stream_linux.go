@@ -40,7 +40,7 @@ func openStreams(ctx context.Context, name string, j Job) (Peer, error) {
 		return nil, cannot("nothing is in place over a %s", name)
 	}
 	times, _ := memoryOf(j)
-	if err := j.fits(times); err != nil {
+	if err := j.fits(times, 0); err != nil {
 		return nil, err
 	}
 	tree, err := newTree()

@@ -30,15 +30,18 @@ type tree struct {
 	members []member // what stop stops; launchers first
 }
 
+// dirPrefix begins the names of all directories of peers.
+const dirPrefix = "peers-of-symwin-"
+
 // newTree makes the directories and starts the guardian.
 func newTree() (*tree, error) {
 	t := &tree{mark: fmt.Sprintf("%d-%08x", os.Getpid(), rand.Uint32())}
 	var err error
-	if t.temp, err = os.MkdirTemp("", "symwin-peer-"); err != nil {
+	if t.temp, err = os.MkdirTemp("", dirPrefix+t.mark+"-"); err != nil {
 		return nil, err
 	}
-	// A tmpfs of its own name is what the libraries would use themselves.
-	if t.memory, err = os.MkdirTemp("/dev/shm", "symwin-peer-"); err != nil {
+	// Where the libraries put such files themselves.
+	if t.memory, err = os.MkdirTemp("/dev/shm", dirPrefix+t.mark+"-"); err != nil {
 		t.memory = t.temp
 	}
 	if t.guardian, err = startGuardian(t.mark, t.temp, t.memory); err != nil {

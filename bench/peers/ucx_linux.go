@@ -46,7 +46,7 @@ func openUCX(ctx context.Context, j Job) (Peer, error) {
 	case j.Touch != "none":
 		return nil, cannot("ucx_perftest does not touch what it sends")
 	}
-	if err := j.fits(2); err != nil {
+	if err := j.fits(2, 0); err != nil {
 		return nil, err
 	}
 	for _, program := range []string{"ucx_perftest", "ucx_info"} {

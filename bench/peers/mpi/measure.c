@@ -102,9 +102,9 @@ void measure(const struct operation *op, int64_t bytes, int64_t shortest, int64_
 	}
 	/* Three rounds are the least that shows data from the round before last. */
 	int rounds = verified > 1 << 20 ? 3 : 8;
-	int warm = bytes != plan.bytes || shortest != plan.shortest ? rounds : 1;
+	int known = bytes == plan.bytes && shortest == plan.shortest;
 	wrong = 0;
-	for (int k = 0; k < warm; k++) {
+	for (int k = 0; k < (known ? 1 : rounds); k++) {
 		begin_round(op);
 		op->run(1);
 		end_round(op);
@@ -112,7 +112,10 @@ void measure(const struct operation *op, int64_t bytes, int64_t shortest, int64_
 	draining = op->accumulates && job.in_place && job.touch != TOUCH_FULL;
 	if (draining)
 		begin_round(op);
-	if (bytes != plan.bytes || shortest != plan.shortest)
+	/* Either way the caches are warm after it: others have run meanwhile. */
+	if (known)
+		op->run(plan.ops);
+	else
 		calibrate(op, bytes, shortest);
 	int n = least(most(budget / (plan.each * plan.ops), MIN_BLOCKS), MAX_BLOCKS);
 	rounds = least(rounds, n);

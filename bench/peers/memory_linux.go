@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // availableMemory is what the machine can still give, or 0 where it does not tell.
@@ -20,4 +22,13 @@ func availableMemory() int64 {
 		}
 	}
 	return 0
+}
+
+// availableShared is what /dev/shm can still take, or 0 where there is none.
+func availableShared() int64 {
+	var fs unix.Statfs_t
+	if unix.Statfs("/dev/shm", &fs) != nil {
+		return 0
+	}
+	return int64(fs.Bavail) * fs.Bsize
 }
