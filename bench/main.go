@@ -28,7 +28,8 @@ const RankCommand = "bench-rank"
 // anything is started.
 //
 // The ranks are this very program, started with [RankCommand]; its main must
-// hand that to [RankMain]. Cancelling ctx ends the measurement.
+// hand that to [RankMain], and [peers.RankCommand] to [peers.RankMain]. Cancelling
+// ctx ends the measurement.
 func Main(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return mainWith(ctx, args, stdout, stderr, peers.Open)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/symwin/symwin/bench/peers"
 	"github.com/symwin/symwin/internal/launch"
 )
 
@@ -29,6 +30,8 @@ func TestMain(m *testing.M) {
 		case "-n": // startup: what shmrun does with a program
 			n, _ := strconv.Atoi(os.Args[2])
 			os.Exit(launch.Run(context.Background(), launch.Options{N: n}, []string{"true"}).ExitCode)
+		case peers.RankCommand:
+			os.Exit(peers.RankMain(context.Background(), os.Args[2:]))
 		case "bench":
 			os.Exit(Main(context.Background(), os.Args[2:], os.Stdout, os.Stderr))
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"github.com/symwin/symwin/bench"
+	"github.com/symwin/symwin/bench/peers"
 	"github.com/symwin/symwin/internal/launch"
 )
 
@@ -32,6 +33,8 @@ func command(word string) func(args []string, stdout, stderr io.Writer) int {
 		return benchmark
 	case bench.RankCommand: // hidden: one of bench's own ranks
 		return benchRank
+	case peers.RankCommand: // hidden: one of a peer's
+		return peerRank
 	case "ps":
 		return ps
 	case "clean":
@@ -103,4 +106,8 @@ func benchmark(args []string, stdout, stderr io.Writer) int {
 
 func benchRank(args []string, _, _ io.Writer) int {
 	return bench.RankMain(context.Background(), args)
+}
+
+func peerRank(args []string, _, _ io.Writer) int {
+	return peers.RankMain(context.Background(), args)
 }
