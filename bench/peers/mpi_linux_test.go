@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,6 +128,23 @@ func TestWrongIsCounted(t *testing.T) {
 			requireSlice(t, p, 64) // it was damaged once
 		})
 	}
+}
+
+// The counts of a skewed all-to-all are those of Job.Skew.
+func TestSkew(t *testing.T) {
+	const mean, ranks = 1003, 7
+	p := opened(t, "openmpi", Job{Op: "barrier", Ranks: 1})
+	argv := p.(*mpiPeer).argv
+	program := argv[slices.Index(argv, "-n")+2]
+	text, err := exec.Command(program, fmt.Sprint("skewed=", mean), fmt.Sprint("ranks=", ranks)).Output()
+	require.NoError(t, err)
+	var want []string
+	for r := range ranks {
+		for p := range ranks {
+			want = append(want, fmt.Sprint(mean*(1+(r+p)%4)*2/5))
+		}
+	}
+	require.Equal(t, want, strings.Fields(string(text)))
 }
 
 func TestCannot(t *testing.T) {

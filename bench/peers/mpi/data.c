@@ -107,6 +107,9 @@ int64_t differs_sum(const float *got, int64_t from, int64_t count)
 	return wrong;
 }
 
+/* What one rank sends another in a skewed all-to-all; bytes is the mean. */
+int64_t skewed(int64_t bytes, int from, int to) { return bytes * (1 + (from + to) % 4) * 2 / 5; }
+
 /* The receiver's own share: it looks at every byte. */
 static volatile uint64_t seen;
 

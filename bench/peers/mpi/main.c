@@ -101,6 +101,14 @@ static int next(int64_t command[3])
 
 int main(int argc, char **argv)
 {
+	/* For tests: what a skewed all-to-all sends, without any MPI. */
+	int64_t mean = whole(argc, argv, "skewed", 0), n = whole(argc, argv, "ranks", 1);
+	if (mean > 0) {
+		for (int64_t k = 0; k < n * n; k++)
+			printf("%lld ", (long long)skewed(mean, k / n, k % n));
+		return 0;
+	}
+
 	/* Bound before MPI_Init, so that MPI sees it and its threads and memory follow;
 	   checked after, because it might have had ideas of its own. */
 	const char *cpus = option(argc, argv, "cpus");

@@ -56,6 +56,7 @@ void fill(char *to, int64_t bytes, int from, int dest, int slot);
 int64_t differs(const char *got, int64_t bytes, int from, int dest, int slot);
 void fill_floats(float *to, int64_t count, int from);
 int64_t differs_sum(const float *got, int64_t from, int64_t count);
+int64_t skewed(int64_t bytes, int from, int to);
 void touch(const char *got, int64_t bytes);
 
 /* renew is the sender's new data of one operation, where that is in the clock. */
