@@ -258,7 +258,7 @@ func (e *edge) receive() bool {
 	}
 	if e.in == stage {
 		n := min(len(e.dst), e.inPiece)
-		copy(e.dst[:n], e.piece(n))
+		e.s.copies(e.dst[:n], e.piece(n))
 		e.dst = e.dst[n:]
 		e.take(n)
 	}

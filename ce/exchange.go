@@ -57,6 +57,7 @@ type operation struct {
 	refuse *Refusal
 
 	folder  Folder
+	unit    int  // bytes of an element, which a fold does not cut
 	length  int  // bytes to be folded here
 	inPlace bool // and sources are written over meanwhile
 }
@@ -85,7 +86,7 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation
 	if err := s.invite(op); err != nil {
 		return err
 	}
-	s.lane.Publish()
+	s.lane.PublishLate()
 	if op.votes {
 		if err := s.await(ctx, (*hearing)(s)); err != nil {
 			return err
@@ -107,7 +108,6 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation
 func (s *Stream) begin(call *symmem.Record) {
 	s.sequence++
 	s.tag = tagOf(s.sequence, call)
-	s.unit = max(call.EltSize, 1)
 	s.refuser, s.void, s.fatal, s.otherCall = -1, false, nil, false
 	s.folder, s.folded, s.toFold = nil, 0, 0
 	s.ownDst, s.ownSrc = nil, nil
@@ -129,6 +129,7 @@ func (s *Stream) copyOwn() {
 // invite posts the ready lines, behind which peers may write here.
 func (s *Stream) invite(op *operation) error {
 	n, me := len(s.edges), s.team.Rank()
+	s.unit = max(op.unit, 1)
 	footprint := int64(0)
 	needs := op.length > 0 && n > 1
 	for r := range op.parts {

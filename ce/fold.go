@@ -36,16 +36,23 @@ func (s *Stream) Fold(ctx context.Context, call symmem.Record, parts []Part, n i
 		return fmt.Errorf("%w: %d parts for a team of %d", symmem.ErrUsage, len(parts), len(s.edges))
 	}
 	own := len(parts[s.team.Rank()].Src)
-	if n < 0 || own != n || n%max(call.EltSize, 1) != 0 {
-		return fmt.Errorf("%w: this rank folds %d bytes in elements of %d, and sends itself %d", symmem.ErrUsage, n, call.EltSize, own)
+	unit := max(call.EltSize, 1)
+	if n < 0 || own != n || n%unit != 0 || unit > maxUnit {
+		return fmt.Errorf("%w: this rank folds %d bytes in elements of %d (at most %d), and sends itself %d", symmem.ErrUsage, n, unit, maxUnit, own)
+	}
+	if n > 0 && f == nil {
+		return fmt.Errorf("%w: no Folder", symmem.ErrUsage)
 	}
 	for r := range parts {
 		if len(parts[r].Dst) != 0 {
 			return fmt.Errorf("%w: a part of Fold has no Dst", symmem.ErrUsage)
 		}
 	}
-	return s.call(ctx, call, operation{parts: parts, folder: f, length: n, inPlace: inPlace})
+	return s.call(ctx, call, operation{parts: parts, folder: f, unit: unit, length: n, inPlace: inPlace})
 }
+
+// maxUnit is the largest element: several go into the smallest piece.
+const maxUnit = 64
 
 // folding reports whether there is something left to fold.
 func (s *Stream) folding() bool { return s.folded < s.toFold }

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -65,8 +64,7 @@ type Options struct {
 	// a process than there are CPUs.
 	Workers int
 	// Staging is the bytes of staging ring per member, taken when an operation
-	// first needs it; 0 for twice the L2. A smaller ring is the slow way, since
-	// every line of it must be taken back from the other core's cache. At most
+	// first needs it; 0 for at most twice the L2, as suits the processor. At most
 	// an eighth of the window.
 	Staging int64
 	// StepLarge and StepBytes bound what a rank copies of a batch before it waits
@@ -95,7 +93,7 @@ func (o Options) normal(team *symmem.Team) (Options, error) {
 		o.Workers = spareCPUs(team)
 	}
 	if o.Staging == 0 {
-		o.Staging = 2 * topo.L2()
+		o.Staging = stagingFor(team)
 	}
 	o.Staging = min(o.Staging, team.World().Geometry().Window/8)
 	if o.StepLarge == 0 {

@@ -68,6 +68,9 @@ func (w *World) Job() string { return w.r.job }
 // Geometry is the region's, as its creator made it.
 func (w *World) Geometry() Geometry { return w.r.Geometry }
 
+// Crowded reports whether there are ranks that share CPUs; all ranks say the same.
+func (w *World) Crowded() bool { return w.shared }
+
 // Abort ends the world for all ranks: their waits, and all later calls, return
 // ErrAborted with this rank and err's text, of which 240 bytes cross. The first
 // cause wins; a second Abort changes nothing.

@@ -2,6 +2,7 @@ package topo
 
 import (
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -23,6 +24,18 @@ func cacheOr(level int, otherwise int64) int64 {
 	}
 	return otherwise
 }
+
+// AMD reports whether the processor is AMD's, where it is told.
+var AMD = sync.OnceValue(func() bool {
+	info, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return false
+	}
+	defer info.Close()
+	var head [4096]byte // the first processor's lines
+	n, _ := io.ReadFull(info, head[:])
+	return strings.Contains(string(head[:n]), "AuthenticAMD")
+})
 
 // Cache is the size in bytes of the data cache of the given level that serves
 // cpu, from sys, the tree that Linux mounts at /sys; 0 where it is not told.
