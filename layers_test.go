@@ -26,6 +26,7 @@ const module = "github.com/symwin/symwin"
 // above it. A row that ends in a slash is every package below that folder.
 var layers = [][]string{
 	{"epoch", "internal/env", "internal/line", "internal/futex", "internal/topo", "internal/reduce"},
+	{"internal/failpoint"},
 	{"internal/shm"},
 	{"sync", "internal/ranktest"},
 	{"symmem"},
@@ -34,7 +35,7 @@ var layers = [][]string{
 	{"."},
 	{"internal/launch"},
 	{"bench/peers"},
-	{"bench"},
+	{"bench", "internal/soak"},
 	{"cmd/", "examples/"},
 }
 
@@ -43,9 +44,9 @@ var layers = [][]string{
 // memory from a window; an example shows what any program may do.
 var only = map[string][]string{
 	"epoch":     {},
-	"sync":      {"internal/futex", "internal/line"},
-	"lla2a":     {"epoch", "internal/env", "internal/line", "sync", "symmem", "window"},
-	"ce":        {"epoch", "internal/env", "internal/line", "internal/topo", "sync", "symmem", "window"},
+	"sync":      {"internal/failpoint", "internal/futex", "internal/line"},
+	"lla2a":     {"epoch", "internal/env", "internal/failpoint", "internal/line", "sync", "symmem", "window"},
+	"ce":        {"epoch", "internal/env", "internal/failpoint", "internal/line", "internal/topo", "sync", "symmem", "window"},
 	"examples/": {"epoch", "symmem", "window", "lla2a", "ce", "."},
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/symwin/symwin/internal/failpoint"
 )
 
 // AbortKind is the class of a world's or team's abort.
@@ -116,6 +118,7 @@ func (r *region) abort(author int, kind AbortKind, failed []int, text string) bo
 	}
 	n.fill(kind, failed, text)
 	first := r.head.abort.CompareAndSwap(0, word)
+	failpoint.Hit(failpoint.AbortClaimed)
 	r.ringAll()
 	return first
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"hash/fnv"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
 )
 
@@ -26,6 +27,7 @@ func (t *Team) Exchange(ctx context.Context, mine Post) ([]Post, error) {
 	post := &t.mine.post[half]
 	copy(post[1:], mine[:])
 	post[0] = t.lane.call.agreement()
+	failpoint.Hit(failpoint.ExchangePosted)
 	if !t.lane.open {
 		t.lane.Publish()
 	}
@@ -57,6 +59,7 @@ func (t *Team) rendezvous(ctx context.Context) error {
 	t.exchanges++
 	line.StoreRelease64(&t.mine.posted, t.exchanges)
 	t.posted.Expect(t.exchanges)
+	failpoint.Hit(failpoint.ExchangeArrived)
 	// The call may do something long after this, reserve memory: nobody shall
 	// sleep until it comes to its end.
 	t.RingAll()

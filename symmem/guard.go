@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/futex"
 )
 
@@ -76,6 +77,7 @@ func (g *guard) run(claimed chan<- error) {
 		claimed <- errTaken
 		return
 	}
+	failpoint.Hit(failpoint.JoinClaimed)
 	g.tell()
 	claimed <- nil
 
@@ -83,10 +85,12 @@ func (g *guard) run(claimed chan<- error) {
 
 	// Left. The next guard down the ring wakes and takes our successor.
 	atomic.StoreUint32(word, leftWord)
+	failpoint.Hit(failpoint.CloseLeft)
 	futex.Wake(word, 1<<30)
 	if robust != nil {
 		robust.Disarm()
 	}
+	failpoint.Hit(failpoint.CloseDisarmed)
 	// The thread ends with the goroutine that stays locked to it: it has given
 	// up a robust list that a C library may have had on it.
 }

@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/futex"
 	"github.com/symwin/symwin/internal/shm"
 	shmsync "github.com/symwin/symwin/sync"
@@ -177,16 +178,19 @@ func enter(ctx context.Context, o Options, r *region, start time.Time) (w *World
 	}
 	r.head.joined.Add(1)
 	futex.Wake(joinedWord(r.head), 1<<30)
+	failpoint.Hit(failpoint.JoinCounted)
 	if err := w.awaitJoined(ctx, start); err != nil {
 		_ = w.giveUpJoining()
 		return nil, err
 	}
+	failpoint.Hit(failpoint.JoinUnlink)
 	// The name is gone before any Join returns: from here on no death can
 	// leave anything behind.
 	if err := r.file.Unlink(); err != nil {
 		_ = w.giveUpJoining()
 		return nil, fmt.Errorf("removing the job's name: %w", err)
 	}
+	failpoint.Hit(failpoint.JoinUnlinked)
 	w.place.Policy = w.policy()
 	o.log("joined: %d ranks, windows of %s, backing %v, spinning %v", r.Size, sizeText(r.Window), r.Backing, w.place.Policy.Spin)
 	return w, nil

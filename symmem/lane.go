@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
 	shmsync "github.com/symwin/symwin/sync"
 )
@@ -100,8 +101,10 @@ func (l *Lane) PublishLate() {
 		return
 	}
 	l.last, l.open, l.late = l.call.Sequence, true, true
+	failpoint.Hit(failpoint.LaneStored)
 	line.StoreRelease64((*uint64)(l.brief), uint64(l.call.brief()))
 	line.StoreRelease32(&l.team.w.mine.who.latest, uint32(ringRecords+l.team.number))
+	failpoint.Hit(failpoint.LaneRecord)
 }
 
 // tell publishes in full what has been published in short.
@@ -121,10 +124,12 @@ func (l *Lane) Publish() {
 	// left the processor, and the look for the peers' with it. So the place in
 	// the ring follows from the sequence alone, and lanes share it as it falls.
 	at := l.call.ringPlace()
+	failpoint.Hit(failpoint.LaneStored)
 	l.call.encode(&l.words)
 	line.PublishRecord((*[8]uint64)(l.mine), (*[8]uint64)(&l.words))
 	line.PublishRecord((*[8]uint64)(&b.ring[at]), (*[8]uint64)(&l.words))
 	line.StoreRelease32(&b.who.latest, uint32(at))
+	failpoint.Hit(failpoint.LaneRecord)
 }
 
 // Await waits until c, whose indices are team ranks, holds. Behind the first

@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
+
+	"github.com/symwin/symwin/internal/failpoint"
 )
 
 // Split makes new teams of the members of t: one for each color, ordered by key
@@ -51,9 +53,11 @@ func (t *Team) split(ctx context.Context, color, key int) (*Team, error) {
 		} else if color >= 0 {
 			vote = Post{0}
 		}
+		failpoint.Hit(failpoint.SplitTaken)
 		if posts, err = t.Exchange(ctx, vote); err != nil {
 			return nil, err
 		}
+		failpoint.Hit(failpoint.SplitVoted)
 		again := false
 		for _, p := range posts {
 			again = again || p[0] == 0

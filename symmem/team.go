@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
 	shmsync "github.com/symwin/symwin/sync"
 )
@@ -235,6 +236,7 @@ func (t *Team) revoke(err error) {
 		t.mine.kind = uint32(kindOf(err))
 		t.mine.length = uint32(copy(t.mine.text[:], err.Error()))
 		t.revoked.CompareAndSwap(t.intact, t.intact|uint32(t.w.rank+1))
+		failpoint.Hit(failpoint.RevokeClaimed)
 	}
 	t.ringAllMembers()
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	shmsync "github.com/symwin/symwin/sync"
 )
 
@@ -120,6 +121,7 @@ func (w *World) Close() (err error) {
 		return nil
 	}
 	w.abortMu.Unlock()
+	failpoint.Hit(failpoint.CloseBegun)
 	// Running waits of this process look at closed when they are rung.
 	w.mine.bell.RingAlways()
 	if w.guard != nil {

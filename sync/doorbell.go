@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/futex"
 )
 
@@ -43,6 +44,7 @@ func (d *Doorbell) Ring() {
 // ring is apart so that Ring inlines into the loop over a team's members.
 func (d *Doorbell) ring() {
 	if d.parked.CompareAndSwap(1, 0) {
+		failpoint.Hit(failpoint.BellSwapped)
 		d.RingAlways()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/futex"
 	"github.com/symwin/symwin/internal/line"
 )
@@ -231,6 +232,7 @@ func (w *wait) park() error {
 	for n := 0; ; n++ {
 		heard := bell.bell.Load()
 		bell.parked.Swap(1)
+		failpoint.Hit(failpoint.ParkSet)
 		// Everything is looked at between reading the bell and sleeping on it:
 		// whoever changes anything from now on rings.
 		if w.cond.Look() {
@@ -244,7 +246,9 @@ func (w *wait) park() error {
 		if mark.IsZero() {
 			mark = start
 		}
+		failpoint.Hit(failpoint.ParkLooked)
 		futex.Wait(wordOf(&bell.bell), heard, limit)
+		failpoint.Hit(failpoint.ParkWoken)
 		now := time.Now()
 		slept := now.Sub(start)
 		// The round before the sleep counts too: on a full machine its yields

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -59,6 +60,7 @@ func (a *Area) open(ctx context.Context) error {
 	if err != nil && !errors.As(err, &mine.short) {
 		return lane.Leave(err)
 	}
+	failpoint.Hit(failpoint.AreaTaken)
 	mine.off = a.off
 	posts, err := a.team.Exchange(ctx, mine.post())
 	if err != nil {

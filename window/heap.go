@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -78,8 +79,10 @@ func (h *heap) alloc(ctx context.Context, b *block) error {
 	reserved := false
 	if err == nil && short == nil {
 		mine = vote{}
+		failpoint.Hit(failpoint.AllocPlaced)
 		err = h.w.Reserve(b.off, b.taken)
 		reserved = err == nil
+		failpoint.Hit(failpoint.AllocReserved)
 		if reserved || errors.As(err, &mine.short) {
 			short, err = poll(ctx, team, mine)
 		}
@@ -97,6 +100,7 @@ func (h *heap) alloc(ctx context.Context, b *block) error {
 		_ = lane.Leave(nil)
 		return short
 	}
+	failpoint.Hit(failpoint.AllocVoted)
 	b.attach()
 	h.history = digest("alloc", int64(h.history), b.off, b.taken)
 	blocks := append(slices.Clone(h.live.Load().blocks), b)
@@ -129,6 +133,7 @@ func (h *heap) free(ctx context.Context, b *block) error {
 	if _, err := team.Exchange(ctx, symmem.Post{}); err != nil {
 		return lane.Leave(err)
 	}
+	failpoint.Hit(failpoint.FreeCame)
 	h.zero(b)
 	h.forget(b, true)
 	h.history = digest("free", int64(h.history), b.off, b.taken)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
 )
@@ -70,6 +71,7 @@ func (b *block) mayPut(to, idx int) error {
 func (b *block) signal(to, idx int) {
 	b.sent[to][idx]++
 	line.StoreRelease64(&b.out[to][idx], b.sent[to][idx])
+	failpoint.Hit(failpoint.SignalStored)
 	b.heap.w.Team().Ring(to)
 }
 

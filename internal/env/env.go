@@ -32,6 +32,7 @@ const (
 	KeyLiveness    = "SYMWIN_LIVENESS"
 	KeyHosted      = "SYMWIN_HOSTED"
 	KeyAlgo        = "SYMWIN_ALGO"
+	KeyFailpoint   = "SYMWIN_FAILPOINT"
 )
 
 // Var is one variable of the table.
@@ -56,6 +57,7 @@ var Table = []Var{
 	{KeyLiveness, "auto", "how a rank's death is noticed: auto (robust futex where the kernel has it), pidfd (the fallback)"},
 	{KeyAlgo, "", "engines of collectives, instead of the measured choice: alltoall:ce (copies), allreduce:ll64 (lines), allgather:16K (lines up to so much); several by commas, the same on all ranks"},
 	{KeyHosted, "", "1: a launcher has created the region; a rank that finds no name is told so. Set by shmrun"},
+	{KeyFailpoint, "", "in programs built with -tags symwinfail only: where and how this process fails, name:action[:count]"},
 }
 
 // Get returns the value of the variable name, or its default where it is
