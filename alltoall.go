@@ -36,8 +36,8 @@ func AllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
 	}
 	call := symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineCE, EltSize: window.SizeOf[T](), Count: uint64(len(src) / n)}
 	size := len(from) / n
-	if small(size) {
-		call.Engine = symmem.EngineLL16
+	if small(size, team.Size()) {
+		call.Engine = symmem.EngineLL64
 	}
 	e, err := enginesOf(ctx, team, call)
 	if err == nil {
@@ -50,7 +50,7 @@ func AllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
 }
 
 func (e *engines) allToAll(ctx context.Context, team *Team, call symmem.Record, to, from []byte, size int) error {
-	if small(size) {
+	if small(size, team.Size()) {
 		return e.blocks.AllToAll(ctx, call, to, from, size)
 	}
 	if !e.busy.TryLock() {
@@ -117,7 +117,7 @@ func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record,
 	for r, c := range srcCounts {
 		binary.LittleEndian.PutUint64(e.counts[8*r:], uint64(c))
 	}
-	call.Engine = symmem.EngineLL16
+	call.Engine = symmem.EngineLL64
 	if err := e.blocks.AllToAll(ctx, call, e.arrives, e.counts, 8); err != nil {
 		return err
 	}

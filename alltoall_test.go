@@ -64,7 +64,7 @@ func message(size, round, from, to int) []byte {
 }
 
 // sizes around every edge: of a line, of the engines' border, of a staged piece.
-var sizes = []int{0, 1, 7, 8, 9, 64, 1000, 1023, 1024, 1025, 4096, 32 << 10, 32<<10 + 1, 100_001, 300_000}
+var sizes = []int{0, 1, 7, 8, 9, 64, 1000, 1023, 1024, 1025, 4096, 8192, 8193, 32 << 10, 32<<10 + 1, 100_001, 300_000}
 
 // allToAllRounds exchanges blocks of all sizes, in private memory, in windows
 // and with both at once, and checks every byte.

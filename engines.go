@@ -52,7 +52,7 @@ func (e *engines) open(ctx context.Context, team *Team, call symmem.Record) erro
 	if e.ready.Load() {
 		return nil
 	}
-	blocks, err := lla2a.OpenBlocks(ctx, team, call, smallBytes)
+	blocks, err := lla2a.OpenBlocks(ctx, team, call, smallBytes(team.Size()))
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func TestNoRoomForEnginesIsAgreed(t *testing.T) {
 // oneOfEach makes one exchange by each engine and checks it.
 func oneOfEach(ctx context.Context, team *symwin.Team, round int) error {
 	n, me := team.Size(), team.Rank()
-	for _, size := range []int{8, 5000} {
+	for _, size := range []int{8, 20000} {
 		src, dst := make([]byte, n*size), make([]byte, n*size)
 		for to := range n {
 			copy(src[to*size:], message(size, round, me, to))
@@ -108,7 +108,7 @@ func sideBySide(ctx context.Context, w *symwin.World) error {
 // TestAnotherSizeIsTold, also if the one who sends less has all it needs and is
 // gone by then.
 func TestAnotherSizeIsTold(t *testing.T) {
-	for _, sizes := range [][2]int{{8, 16}, {8, 100}, {8, 5000}, {2000, 5000}} {
+	for _, sizes := range [][2]int{{8, 16}, {8, 100}, {8, 20000}, {2000, 5000}, {2000, 20000}, {10000, 20000}} {
 		errs := make([]error, 2)
 		require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
 			if err := oneOfEach(ctx, w.Team(), 0); err != nil {
