@@ -27,7 +27,6 @@ type Lane struct {
 	gate   gate
 	last   uint64         // sequence of the last published call
 	mine   *recordWords   // where the own call is published
-	brief  *brief         // where it is published in short; the team's own lane only
 	peers  []*recordWords // where the members publish theirs, by team rank
 	words  recordWords    // the call as it is published
 	late   bool           // the call was published in short so far
@@ -63,6 +62,16 @@ func (l *Lane) Close() { l.team.w.forget(&l.gate) }
 // fails without having stored anything if the context is done, the world or team
 // is closed or aborted, or another goroutine is inside.
 func (l *Lane) Enter(ctx context.Context, c Record) error {
+	if err := l.begin(ctx); err != nil {
+		return err
+	}
+	l.name(&c)
+	return nil
+}
+
+// begin is Enter's look, and name its call: what a barrier does only behind its
+// store, because whatever comes before that delays all members by as much.
+func (l *Lane) begin(ctx context.Context) error {
 	if !l.gate.enter() {
 		if l.call.Lane != 0 {
 			return errBusy("stream")
@@ -84,10 +93,13 @@ func (l *Lane) Enter(ctx context.Context, c Record) error {
 		l.owed = false
 		l.team.NudgeAll()
 	}
-	lane := l.call.Lane
-	l.call = c
-	l.call.Team, l.call.Lane, l.call.Sequence = l.team.number, lane, l.last+1
 	return nil
+}
+
+func (l *Lane) name(c *Record) {
+	lane := l.call.Lane
+	l.call = *c
+	l.call.Team, l.call.Lane, l.call.Sequence = l.team.number, lane, l.last+1
 }
 
 // PublishLate is Publish for a call that ends well only if all members have made
@@ -96,14 +108,15 @@ func (l *Lane) Enter(ctx context.Context, c Record) error {
 // the call leaves the spin or fails (two ranks, AllToAll of 8 bytes: 320 ns with
 // Publish, 280 with this, one line each way 125).
 func (l *Lane) PublishLate() {
-	if l.brief == nil {
+	if l.call.Lane != 0 {
 		l.Publish()
 		return
 	}
 	l.last, l.open, l.late = l.call.Sequence, true, true
+	b, at := l.team.w.mine, l.call.ringPlace()
 	failpoint.Hit(failpoint.LaneStored)
-	line.StoreRelease64((*uint64)(l.brief), uint64(l.call.brief()))
-	line.StoreRelease32(&l.team.w.mine.who.latest, uint32(ringRecords+l.team.number))
+	line.StoreRelease64((*uint64)(&b.briefs[at]), uint64(l.call.brief()))
+	line.StoreRelease32(&b.who.latest, uint32(ringRecords+at))
 	failpoint.Hit(failpoint.LaneRecord)
 }
 

@@ -89,6 +89,10 @@ type block struct {
 	// ring holds the rank's last calls (Record.ringPlace).
 	ring [ringRecords]recordWords
 
+	// briefs holds the team calls among them that were published in short
+	// (Lane.PublishLate), each in the place it would have in the ring.
+	briefs [ringRecords]brief
+
 	_ [lineBytes]byte // pairs of lines: see place
 
 	teams [maxTeams]place
@@ -102,7 +106,7 @@ type identity struct {
 	watched uint32     // 1: robust lists are refused here, watch the process by pidfd
 	started uint64     // start time of the process in clock ticks since boot: tells a reused pid
 	cpus    [16]uint64 // the CPUs it may use, one bit each
-	latest  uint32     // entry of the ring that was written last; from ringRecords on: team whose brief was
+	latest  uint32     // entry of the ring that was written last; from ringRecords on: of the briefs
 	told    atomic.Uint32
 	_       [lineBytes*3 - 24 - 128]byte
 }
@@ -141,10 +145,7 @@ type place struct {
 	// call is the record of the team's latest collective (lane 0). Writer: the
 	// member; readers: members behind their spin, Observe.
 	call recordWords
-	// brief is the latest collective in short (Lane.PublishLate), where it is
-	// later than call. Writer and readers as of call.
-	brief brief
-	_     [lineBytes - 8]byte
+	_    [lineBytes]byte
 	// count is used in the block of the team's rank 0 only: barriers of members
 	// that share CPUs, counted together. Every member adds one to it, by a
 	// locked instruction; all read it, ≥, acquire.

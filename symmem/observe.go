@@ -57,7 +57,7 @@ type RankState struct {
 	Life    Life        `json:"life"`
 	Call    Record      `json:"call"`              // the latest call in any lane
 	Waits   []WaitState `json:"waits,omitempty"`   // what its goroutines wait for, if they have left the spin
-	Records []Record    `json:"records,omitempty"` // up to 64, by lane, oldest first
+	Records []Record    `json:"records,omitempty"` // the last, by lane, oldest first
 }
 
 // WaitState is one wait that has left its spin.
@@ -142,11 +142,19 @@ func (b *block) observe(rank, size int) RankState {
 	return st
 }
 
-// records reads the ring, lane by lane, oldest first.
+// records reads the ring and the briefs, lane by lane, oldest first.
 func (b *block) records() []Record {
 	var all []Record
 	for i := range b.ring {
 		if rec, ok := loadRecord(&b.ring[i]); ok {
+			all = append(all, rec)
+		}
+	}
+	full := all
+	for i := range b.briefs {
+		rec := b.briefs[i].load()
+		same := func(f Record) bool { return f.Team == rec.Team && f.Lane == 0 && f.Sequence == rec.Sequence }
+		if rec.Sequence > 0 && !slices.ContainsFunc(full, same) {
 			all = append(all, rec)
 		}
 	}
@@ -159,10 +167,10 @@ func (b *block) records() []Record {
 // lastCall is the latest call in any lane.
 func (b *block) lastCall() Record {
 	latest := atomic.LoadUint32(&b.who.latest)
-	if team := latest - ringRecords; latest >= ringRecords && team < maxTeams {
-		return b.teams[team].brief.load().record(int(team))
+	if latest >= ringRecords {
+		return b.briefs[latest%ringRecords].load()
 	}
-	rec, _ := loadRecord(&b.ring[latest%ringRecords])
+	rec, _ := loadRecord(&b.ring[latest])
 	return rec
 }
 

@@ -176,7 +176,6 @@ func (p *place) reset() (counted uint64) {
 	if rec, ok := loadRecord(&p.call); ok {
 		counted = max(counted, rec.Sequence)
 	}
-	counted = max(counted, p.brief.load().record(0).Sequence)
 	p.kind, p.length = 0, 0
 	return counted
 }

@@ -58,7 +58,7 @@ func newTeam(w *World, number int, members []int) *Team {
 	t.arrived = shmsync.NewFlags(arrived, t.rank+1)
 	t.tally = shmsync.NewTally(&t.places[0].count, arrived, t.rank+1)
 	t.posted = shmsync.NewFlags(posted, t.rank+1)
-	t.lane = &Lane{mine: &t.mine.call, brief: &t.mine.brief, peers: records}
+	t.lane = &Lane{mine: &t.mine.call, peers: records}
 	t.lane.team, t.lane.Watch.place = t, -1
 	w.know(&t.lane.gate)
 	return t
@@ -130,14 +130,18 @@ func (t *Team) worldRanks(ranks []int) []int {
 // lastCall is what member r did last on this team, or else anywhere.
 func (t *Team) lastCall(r int) Record {
 	rec, ok := loadRecord(&t.places[r].call)
-	if late := t.places[r].brief.load().record(t.number); late.Sequence > rec.Sequence {
-		return late
+	for i := range ringRecords {
+		if late := t.block(r).briefs[i].load(); late.Team == t.number && late.Sequence > rec.Sequence {
+			rec, ok = late, true
+		}
 	}
 	if ok && rec.Sequence != 0 {
 		return rec
 	}
 	return t.block(r).lastCall()
 }
+
+var barrierCall = Record{Op: OpBarrier}
 
 // Barrier returns when every member has called it. What a member stored before
 // its Barrier, into any window, is visible to all after theirs.
@@ -148,23 +152,24 @@ func (t *Team) lastCall(r int) Record {
 // one line that mostly stays where it is: reading a line of each of 32 ranks
 // costs more than handing the CPU around.
 func (t *Team) Barrier(ctx context.Context) error {
-	if err := t.lane.Enter(ctx, Record{Op: OpBarrier}); err != nil {
+	if err := t.lane.begin(ctx); err != nil {
 		return err
 	}
 	t.barriers++
 	line.StoreRelease64(&t.mine.arrived, t.barriers)
+	t.lane.name(&barrierCall)
 	if t.w.shared {
 		return t.lane.Leave(t.count(ctx))
 	}
 	t.arrived.Expect(t.barriers)
-	t.lane.Publish()
+	t.lane.PublishLate()
 	return t.lane.Leave(t.lane.Await(ctx, t.arrived))
 }
 
 // count is the barrier of ranks that share CPUs. Only the last to arrive has
 // made anybody's wait come true, so only it looks at doorbells.
 func (t *Team) count(ctx context.Context) error {
-	t.lane.Publish()
+	t.lane.PublishLate()
 	t.tallied += uint64(len(t.members))
 	t.tally.Expect(t.tallied, t.barriers)
 	t.lane.silent = !t.tally.Arrive()
