@@ -3,7 +3,6 @@ package symwin
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 
 	"github.com/symwin/symwin/ce"
@@ -16,114 +15,112 @@ import (
 // length, the same on all ranks: len(dst) == len(src), a multiple of Size.
 //
 // dst and src may be any memory, and do not overlap. T is free of pointers. A
-// dst that lies in a window (Alloc) is written by its senders directly. It
-// returns when dst is complete and src may be used again. The steady state
-// allocates nothing. One operation at a time per team.
+// dst that lies in a window (Alloc) is written by its senders directly, a src
+// that does is read by receivers whose dst does not. It returns when dst is
+// complete and src may be used again. The steady state allocates nothing. One
+// operation at a time per team.
 //
 // Errors: ErrUsage, local, before anything is stored; ErrMismatch if ranks call
-// different things; and the failures of peers (package doc). MPI_Alltoall.
+// different things; and the failures of peers (package doc). MPI_Alltoall; the
+// two ways are NCCL's LL and copy-engine all-to-alls.
 func AllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
-	if err := window.CheckType[T](); err != nil {
-		return fmt.Errorf("alltoall: %w", err)
-	}
 	n := team.Size()
-	if len(src)%n != 0 || len(dst) != len(src) {
-		return fmt.Errorf("alltoall: %w: dst has %d elements, src %d; both must have the same multiple of %d", ErrUsage, len(dst), len(src), n)
-	}
+	call, err := callOf[T](symmem.OpAllToAll, len(src)/n)
 	to, from := window.Raw(dst), window.Raw(src)
-	if window.Overlap(to, from) {
-		return fmt.Errorf("alltoall: %w: dst and src overlap", ErrUsage)
+	switch {
+	case err != nil:
+	case len(src)%n != 0 || len(dst) != len(src):
+		err = usage("dst has %d elements, src %d; both must have the same multiple of %d", len(dst), len(src), n)
+	case window.Overlap(to, from):
+		err = usage("dst and src overlap")
+	default:
+		err = allToAll(ctx, team, call, to, from)
 	}
-	call := symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineCE, EltSize: window.SizeOf[T](), Count: uint64(len(src) / n)}
-	size := len(from) / n
-	if small(size, team.Size()) {
-		call.Engine = symmem.EngineLL64
-	}
-	e, err := enginesOf(ctx, team, call)
-	if err == nil {
-		err = e.allToAll(ctx, team, call, to, from, size)
-	}
-	if err != nil {
-		return fmt.Errorf("alltoall: %w", err)
-	}
-	return nil
+	return named(symmem.OpAllToAll, err)
 }
 
-func (e *engines) allToAll(ctx context.Context, team *Team, call symmem.Record, to, from []byte, size int) error {
-	if small(size, team.Size()) {
+func allToAll(ctx context.Context, team *Team, call symmem.Record, to, from []byte) error {
+	e, err := enginesOf(ctx, team, call)
+	if err != nil {
+		return err
+	}
+	size := len(from) / team.Size()
+	if e.plan.lines(&call, size) {
 		return e.blocks.AllToAll(ctx, call, to, from, size)
 	}
-	if !e.busy.TryLock() {
-		return errInside()
+	if err := e.enter(); err != nil {
+		return err
 	}
-	defer e.busy.Unlock()
-	w := team.World()
+	defer e.leave()
 	for r := range e.parts {
-		e.parts[r] = part(w, from[r*size:(r+1)*size], to[r*size:(r+1)*size])
+		e.parts[r] = ce.Part{Src: block(from, r, size), Dst: block(to, r, size)}
 	}
-	return e.exchange(ctx, call, false, nil)
+	return e.exchange(ctx, call)
 }
 
 // AllToAllv is AllToAll with parts of any lengths: srcCounts[r] elements of src go
 // to rank r; src holds them packed in rank order. The counts are exchanged first;
 // dstCounts[r] is set to what rank r sends here, and dst receives it packed in
-// rank order.
+// rank order. What dst has beyond that is left as it was.
 //
 // If dst is too short on any rank, all ranks get the same *TooShortError naming
 // that rank, what it needs and what it has; nothing is copied, the team goes on,
 // and dstCounts says what would have come. Otherwise as AllToAll. MPI_Alltoallv,
 // but for the counts of the receiving side, which nobody has to know before.
 func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int, src []T, srcCounts []int) error {
-	if err := window.CheckType[T](); err != nil {
-		return fmt.Errorf("alltoallv: %w", err)
-	}
 	n := team.Size()
-	if len(dstCounts) != n || len(srcCounts) != n {
-		return fmt.Errorf("alltoallv: %w: %d counts of dst and %d of src for a team of %d", ErrUsage, len(dstCounts), len(srcCounts), n)
+	call, err := callOf[T](symmem.OpAllToAllv, 0)
+	to, from := window.Raw(dst), window.Raw(src)
+	if err == nil {
+		err = checkCounts(len(dstCounts), srcCounts, len(src), n)
 	}
-	left := len(src)
+	switch {
+	case err != nil:
+	case window.Overlap(to, from):
+		err = usage("dst and src overlap")
+	default:
+		err = allToAllv(ctx, team, call, to, len(dst), dstCounts, from, srcCounts)
+	}
+	return named(symmem.OpAllToAllv, err)
+}
+
+func checkCounts(dstCounts int, srcCounts []int, have, n int) error {
+	if dstCounts != n || len(srcCounts) != n {
+		return usage("%d counts of dst and %d of src for a team of %d", dstCounts, len(srcCounts), n)
+	}
+	left := have
 	for r, c := range srcCounts {
 		if c < 0 || c > left {
-			return fmt.Errorf("alltoallv: %w: srcCounts[%d] is %d, but src has only %d elements left for it", ErrUsage, r, c, left)
+			return usage("srcCounts[%d] is %d, but src has only %d elements left for it", r, c, left)
 		}
 		left -= c
 	}
 	if left != 0 {
-		return fmt.Errorf("alltoallv: %w: srcCounts add up to %d, src has %d elements", ErrUsage, len(src)-left, len(src))
-	}
-	to, from := window.Raw(dst), window.Raw(src)
-	if window.Overlap(to, from) {
-		return fmt.Errorf("alltoallv: %w: dst and src overlap", ErrUsage)
-	}
-	call := symmem.Record{Op: symmem.OpAllToAllv, EltSize: window.SizeOf[T]()}
-	e, err := enginesOf(ctx, team, call)
-	if err == nil {
-		err = e.allToAllv(ctx, team, call, to, len(dst), dstCounts, from, srcCounts)
-	}
-	if err != nil {
-		return fmt.Errorf("alltoallv: %w", err)
+		return usage("srcCounts add up to %d, src has %d elements", have-left, have)
 	}
 	return nil
 }
 
-// maxCount is the largest count a peer may name: no region holds more bytes.
-const maxCount = 1 << 46
-
-func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record, to []byte, have int, dstCounts []int, from []byte, srcCounts []int) error {
-	if !e.busy.TryLock() {
-		return errInside()
+func allToAllv(ctx context.Context, team *Team, call symmem.Record, to []byte, have int, dstCounts []int, from []byte, srcCounts []int) error {
+	e, err := enginesOf(ctx, team, call)
+	if err == nil {
+		err = e.enter()
 	}
-	defer e.busy.Unlock()
+	if err != nil {
+		return err
+	}
+	defer e.leave()
+	counts, arrives := e.counts[:8*len(srcCounts)], e.arrives[:8*len(srcCounts)]
 	for r, c := range srcCounts {
-		binary.LittleEndian.PutUint64(e.counts[8*r:], uint64(c))
+		binary.LittleEndian.PutUint64(counts[8*r:], uint64(c))
 	}
 	call.Engine = symmem.EngineLL64
-	if err := e.blocks.AllToAll(ctx, call, e.arrives, e.counts, 8); err != nil {
+	if err := e.blocks.AllToAll(ctx, call, arrives, counts, 8); err != nil {
 		return err
 	}
 	need, size := 0, call.EltSize
 	for r := range dstCounts {
-		c := binary.LittleEndian.Uint64(e.arrives[8*r:])
+		c := binary.LittleEndian.Uint64(arrives[8*r:])
 		if c > maxCount {
 			return team.Revoke(fmt.Errorf("%w: rank %d sends a count of %d", ErrRegion, team.WorldRank(r), c))
 		}
@@ -135,20 +132,15 @@ func (e *engines) allToAllv(ctx context.Context, team *Team, call symmem.Record,
 		refuse = &ce.Refusal{Need: need, Have: have}
 		to = nil
 	}
-	w := team.World()
 	for r := range e.parts {
-		s := srcCounts[r] * size
-		d := 0
+		s, d := srcCounts[r]*size, 0
 		if refuse == nil {
 			d = dstCounts[r] * size
 		}
-		e.parts[r] = part(w, from[:s], to[:d])
+		e.parts[r] = ce.Part{Src: from[:s], Dst: to[:d]}
 		from, to = from[s:], to[d:]
 	}
+	defer clear(e.parts)
 	call.Engine = symmem.EngineCE
-	err := e.exchange(ctx, call, true, refuse)
-	if err != nil && !errors.Is(err, ErrTooShort) {
-		return team.Revoke(err) // the counts have gone out: the others wait for the rest
-	}
-	return err
+	return e.then(e.stream.Exchange(ctx, call, e.parts, true, refuse))
 }

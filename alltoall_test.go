@@ -17,10 +17,11 @@ import (
 
 func TestMain(m *testing.M) {
 	ranktest.Main(m, map[string]ranktest.Scenario{
-		"alltoall":  inWorld(allToAllRounds),
-		"alltoallv": inWorld(allToAllvRounds),
-		"too-short": inWorld(tooShort),
-		"mismatch":  inWorld(mismatch),
+		"alltoall":   inWorld(allToAllRounds),
+		"alltoallv":  inWorld(allToAllvRounds),
+		"too-short":  inWorld(tooShort),
+		"mismatch":   inWorld(mismatch),
+		"everything": inWorld(everything),
 		"kill-me": inWorld(func(ctx context.Context, w *symwin.World) error {
 			fmt.Println("joined")
 			n := 64 << 10

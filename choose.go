@@ -1,22 +1,185 @@
 package symwin
 
-// smallBytes is where the front door changes engines: blocks of up to so many
-// bytes per peer go through slots that begin with a tagged line, larger ones
-// through the copy engine. All ranks decide by operation, team size and count
-// alone, so they agree.
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+
+	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/symmem"
+)
+
+// crossover says which engine carries an operation among so many ranks. All ranks
+// decide by operation, team size, bytes and this table alone, so they agree
+// without a word.
+type crossover struct {
+	op    symmem.Op
+	ranks int // up to so many
+	// lines is up to how many bytes tagged lines (package lla2a) are the faster
+	// way; what is larger is copied (package ce).
+	lines int
+	// direct is up to how many bytes copies go in one step, from their source to
+	// where they are wanted; what is larger goes in two, of which each rank does
+	// its share.
+	direct int
+}
+
+// always as crossover.direct: a second step never pays, or there is none.
+const always = math.MaxInt
+
+// many ranks: as many as there may be.
+const many = math.MaxInt
+
+// crossovers is the table. Bytes are those of one rank's part; of broadcast,
+// reduce and allreduce, which have no parts, of the vector. The first row of an
+// operation that has enough ranks counts.
 //
-// Where data goes the engine cannot know: into private memory slots are faster
-// far beyond, into windows copies are from about 2 KiB on. So the border is where
-// either loses equally much by the other's choice (µs, slots | copies to private
-// memory | copies to windows):
+// Where data goes the engine cannot know: into private memory slots of lines are
+// faster far beyond, into windows copies are from about 2 KiB on. So the border is
+// where either loses equally much by the other's choice. AllToAll, µs, slots |
+// copies to private memory | copies to windows:
 //
 //	           4 KiB              8 KiB              16 KiB
 //	2 ranks    1.4 | 3.5 | 0.9    2.1 | 4.9 | 1.3    3.7 | 7.2 | 1.8
 //	8, 2 CPUs   37 | 106 | 29                        127 | 223 | 81
-//
-// Above 16 ranks memory draws it: slots for everybody take
-// 2·ranks·(64 + smallBytes) bytes of each member's window, here at most 256 KiB
-// and 384 bytes a rank.
-func smallBytes(ranks int) int { return max(min(8<<10, 128<<10/ranks), 64) }
+var crossovers = []crossover{
+	{symmem.OpAllToAll, many, 8 << 10, always},
+	{symmem.OpAllGather, many, 1 << 10, always},
+	{symmem.OpGather, many, 256, always},
+	{symmem.OpScatter, many, 256, always},
+	{symmem.OpBroadcast, 2, 4 << 10, always},
+	{symmem.OpBroadcast, many, 4 << 10, 64 << 10},
+	{symmem.OpReduce, 2, 4 << 10, always},
+	{symmem.OpReduce, many, 4 << 10, 64 << 10},
+	{symmem.OpAllReduce, 2, 4 << 10, 64 << 10},
+	{symmem.OpAllReduce, many, 4 << 10, 16 << 10},
+	{symmem.OpReduceScatter, many, 256, always},
+}
 
-func small(bytes, ranks int) bool { return bytes <= smallBytes(ranks) }
+// Above 16 ranks memory draws the border: every member has two slots for every
+// other, which take 2·ranks·(64 + bytes) of its window: here at most 256 KiB and
+// 384 bytes a rank.
+func slotBytes(ranks int) int { return max(128<<10/ranks, 64) }
+
+// slotBytesByHand is what SYMWIN_ALGO can ask for beyond that.
+func slotBytesByHand(team *Team) int {
+	return int(min(64<<10, team.World().Geometry().Window/int64(32*team.Size())))
+}
+
+// route is a crossover as one team has it.
+type route struct{ lines, direct int }
+
+// plan is all routes of one team.
+type plan struct {
+	of     [symmem.OpReduceScatter + 1]route
+	forced [symmem.OpReduceScatter + 1]bool // by SYMWIN_ALGO
+	most   int                              // bytes of the largest block that lines carry
+	digest uint64                           // of the table and what was said by hand
+}
+
+// lines reports whether bytes of an operation go through lines, and which engine
+// that makes for its record.
+func (p *plan) lines(call *symmem.Record, bytes int) bool {
+	if bytes <= p.of[call.Op].lines {
+		call.Engine = symmem.EngineLL64
+		return true
+	}
+	call.Engine = symmem.EngineCE
+	return false
+}
+
+// planFor is the table for one team, with what SYMWIN_ALGO says about it.
+func planFor(team *Team) (*plan, error) {
+	said, err := parseAlgo(env.Get(env.KeyAlgo))
+	if err != nil {
+		return nil, err
+	}
+	n := team.Size()
+	p := &plan{digest: said.digest()}
+	for i := len(crossovers) - 1; i >= 0; i-- { // so that the first row stays
+		if c := crossovers[i]; n <= c.ranks {
+			p.of[c.op] = route{min(c.lines, slotBytes(n)/blocksIn(c.op, n)), c.direct}
+		}
+	}
+	for op, bytes := range said {
+		p.of[op].lines = min(bytes, slotBytesByHand(team)/blocksIn(op, n))
+		p.forced[op] = true
+	}
+	for op, r := range p.of {
+		p.most = max(p.most, r.lines*blocksIn(symmem.Op(op), n))
+	}
+	return p, nil
+}
+
+// blocksIn is how many parts of an operation lines carry in one block: scatter is
+// a broadcast of all parts, reducescatter an allreduce.
+func blocksIn(op symmem.Op, n int) int {
+	if op == symmem.OpScatter || op == symmem.OpReduceScatter {
+		return n
+	}
+	return 1
+}
+
+// algo is what SYMWIN_ALGO says: by operation up to how many bytes go through
+// lines, -1 for none.
+type algo map[symmem.Op]int
+
+// parseAlgo reads "alltoall:ce,allreduce:ll64,allgather:16K".
+func parseAlgo(text string) (algo, error) {
+	a := algo{}
+	for _, item := range strings.Split(text, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		name, way, found := strings.Cut(item, ":")
+		op, known := opNamed(name)
+		if !found || !known {
+			return nil, fmt.Errorf("%w: %s=%q: %q is no operation and engine such as alltoall:ce; operations are %s", ErrUsage,
+				env.KeyAlgo, text, item, strings.Join(opNames(), ", "))
+		}
+		switch way {
+		case symmem.EngineCE.String():
+			a[op] = -1
+		case symmem.EngineLL64.String():
+			a[op] = math.MaxInt
+		default:
+			bytes, err := env.Size(way)
+			if err != nil {
+				return nil, fmt.Errorf("%w: %s=%q: %q is no way to carry %s; write ce (copies), ll64 (lines) or up to how many bytes lines carry it, such as 16K", ErrUsage,
+					env.KeyAlgo, text, way, name)
+			}
+			a[op] = int(bytes)
+		}
+	}
+	return a, nil
+}
+
+// opNamed finds an operation of the table.
+func opNamed(name string) (symmem.Op, bool) {
+	for _, c := range crossovers {
+		if c.op.String() == name {
+			return c.op, true
+		}
+	}
+	return 0, false
+}
+
+func opNames() (names []string) {
+	for i, c := range crossovers {
+		if i == 0 || crossovers[i-1].op != c.op {
+			names = append(names, c.op.String())
+		}
+	}
+	return names
+}
+
+// digest is what ranks compare: of every number that the choice rests on.
+func (a algo) digest() uint64 {
+	h := fnv.New64a()
+	for _, c := range crossovers {
+		lines, said := a[c.op]
+		fmt.Fprintln(h, c.op, c.ranks, c.lines, c.direct, said, lines)
+	}
+	return h.Sum64()
+}

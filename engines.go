@@ -15,6 +15,8 @@ import (
 // engines is what the front door keeps for one team: both engines, opened by the
 // team's first collective and used inside its lane, so one operation at a time.
 type engines struct {
+	team   *Team
+	plan   *plan
 	blocks *lla2a.Blocks
 	stream *ce.Stream
 	ready  atomic.Bool // both are open
@@ -24,7 +26,10 @@ type engines struct {
 	// second goroutine only after it had written here.
 	busy    sync.Mutex
 	parts   []ce.Part
-	counts  []byte // v: what this rank sends to each, and what each sends here
+	fold    fold
+	spare   []byte   // for what a rank gets and does not want
+	cuts    [][]byte // of lines' parts
+	counts  []byte   // v: what this rank sends to each, and what each sends here
 	arrives []byte
 }
 
@@ -34,7 +39,7 @@ type engines struct {
 func enginesOf(ctx context.Context, team *Team, call symmem.Record) (*engines, error) {
 	e, _ := team.Attached().Load().(*engines)
 	if e == nil {
-		team.Attached().CompareAndSwap(nil, new(engines))
+		team.Attached().CompareAndSwap(nil, &engines{team: team})
 		e = team.Attached().Load().(*engines)
 	}
 	if e.ready.Load() {
@@ -45,14 +50,21 @@ func enginesOf(ctx context.Context, team *Team, call symmem.Record) (*engines, e
 		return nil, errInside()
 	}
 	defer e.busy.Unlock()
-	return e, e.open(ctx, team, call)
+	return e, e.open(ctx, call)
 }
 
-func (e *engines) open(ctx context.Context, team *Team, call symmem.Record) error {
+func (e *engines) open(ctx context.Context, call symmem.Record) error {
 	if e.ready.Load() {
 		return nil
 	}
-	blocks, err := lla2a.OpenBlocks(ctx, team, call, smallBytes(team.Size()))
+	team := e.team
+	plan, err := planFor(team)
+	if err != nil {
+		return err
+	}
+	// Join has compared the tables, but not every world comes through it.
+	call.Digest ^= plan.digest
+	blocks, err := lla2a.OpenBlocks(ctx, team, call, plan.most)
 	if err != nil {
 		return err
 	}
@@ -64,8 +76,9 @@ func (e *engines) open(ctx context.Context, team *Team, call symmem.Record) erro
 		return team.Revoke(err) // the others have opened their half
 	}
 	n := team.Size()
-	e.blocks, e.stream = blocks, stream
-	e.parts, e.counts, e.arrives = make([]ce.Part, n), make([]byte, 8*n), make([]byte, 8*n)
+	e.plan, e.blocks, e.stream = plan, blocks, stream
+	e.parts, e.cuts = make([]ce.Part, n), make([][]byte, n)
+	e.counts, e.arrives = make([]byte, 16*n), make([]byte, 16*n)
 	e.ready.Store(true)
 	return nil
 }
@@ -81,15 +94,62 @@ func (e *engines) Close(ctx context.Context) error {
 	return err
 }
 
+// enter is for operations that need the memory of the steady state.
+func (e *engines) enter() error {
+	if !e.busy.TryLock() {
+		return errInside()
+	}
+	return nil
+}
+
+func (e *engines) leave() { e.busy.Unlock() }
+
 // exchange carries e.parts, and then forgets the caller's memory.
-func (e *engines) exchange(ctx context.Context, call symmem.Record, votes bool, refuse *ce.Refusal) error {
+func (e *engines) exchange(ctx context.Context, call symmem.Record) error {
 	defer clear(e.parts)
-	return e.stream.Exchange(ctx, call, e.parts, votes, refuse)
+	return e.stream.Exchange(ctx, call, e.parts, false, nil)
+}
+
+// then is the error of a call behind another one of the same operation: peers
+// have made their first step and wait for this one, unless they got the error too.
+func (e *engines) then(err error) error {
+	if err != nil && !errors.Is(err, ErrTooShort) && !errors.Is(err, ErrNoSpace) {
+		return e.team.Revoke(err)
+	}
+	return err
+}
+
+// spareBytes is n bytes that nobody wants to see again.
+func (e *engines) spareBytes(n int) []byte {
+	if len(e.spare) < n {
+		e.spare = make([]byte, n)
+	}
+	return e.spare[:n]
 }
 
 func errInside() error {
 	return fmt.Errorf("%w: another goroutine is inside a collective of this team; Split with one color makes a second team", ErrUsage)
 }
 
-// part is one rank's side of an exchange with peer.
-func part(_ *World, src, dst []byte) ce.Part { return ce.Part{Src: src, Dst: dst} }
+// block is the r-th of blocks of size bytes.
+func block(p []byte, r, size int) []byte { return p[r*size : (r+1)*size : (r+1)*size] }
+
+// share is the r-th of n parts of p, as even as whole cache lines allow, so that
+// no element is cut; the last ones may be shorter, or empty.
+func share(p []byte, r, n int) []byte {
+	size := ((len(p)+n-1)/n + shareBytes - 1) / shareBytes * shareBytes
+	lo := min(r*size, len(p))
+	hi := min(lo+size, len(p))
+	return p[lo:hi:hi]
+}
+
+const shareBytes = 128
+
+// step2 is the record of an operation's second call.
+func step2(call symmem.Record) symmem.Record {
+	call.Digest += symmem.Details{Step: 1}.Digest() - symmem.Details{}.Digest()
+	return call
+}
+
+// maxCount is the largest count a peer may name: no region holds more bytes.
+const maxCount = 1 << 46

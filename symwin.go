@@ -2,7 +2,10 @@ package symwin
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
+	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -45,12 +48,33 @@ type (
 )
 
 // Join makes this process a rank of the job that its environment names, and
-// returns when all ranks have come. With no launcher's variables set it is a
-// world of one. Defer World.Close.
-func Join(ctx context.Context) (*World, error) { return symmem.Join(ctx) }
+// returns when all ranks have come and are found to choose engines alike. With no
+// launcher's variables set it is a world of one. Defer World.Close.
+//
+// Errors: those of symmem.Join; ErrUsage for a SYMWIN_ALGO that says nothing;
+// ErrMismatch, on all ranks, if they differ in it or in their tables of engines
+// (Explain).
+func Join(ctx context.Context) (*World, error) { return join(ctx, symmem.Join) }
 
 // JoinWith is Join with everything said by hand.
-func JoinWith(ctx context.Context, o Options) (*World, error) { return symmem.JoinWith(ctx, o) }
+func JoinWith(ctx context.Context, o Options) (*World, error) {
+	return join(ctx, func(ctx context.Context) (*World, error) { return symmem.JoinWith(ctx, o) })
+}
+
+func join(ctx context.Context, come func(context.Context) (*World, error)) (*World, error) {
+	said, err := parseAlgo(env.Get(env.KeyAlgo))
+	if err != nil {
+		return nil, fmt.Errorf("join: %w", err)
+	}
+	w, err := come(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := agree(ctx, w, said); err != nil {
+		return nil, errors.Join(fmt.Errorf("join: %w", err), w.Close())
+	}
+	return w, nil
+}
 
 // Run runs f as n ranks, each a goroutine of this process: for tests and
 // examples. It returns the error of the rank that failed first, or nil.

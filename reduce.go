@@ -1,0 +1,240 @@
+package symwin
+
+import (
+	"context"
+
+	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/internal/reduce"
+	"github.com/symwin/symwin/symmem"
+	"github.com/symwin/symwin/window"
+)
+
+// Number is every type whose elements can be reduced: the integers of 8 to 64
+// bits, float32 and float64, and types made of them.
+type Number = reduce.Number
+
+// Op is how two elements are reduced to one. Integers wrap; a NaN among floats
+// wins; And, Or and Xor are for integers only.
+type Op = reduce.Op
+
+// The operations.
+const (
+	Sum  = reduce.Sum
+	Prod = reduce.Prod
+	Min  = reduce.Min
+	Max  = reduce.Max
+	And  = reduce.And
+	Or   = reduce.Or
+	Xor  = reduce.Xor
+)
+
+// Reduce combines the src of all ranks of team, element by element, into dst at
+// the rank root. All ranks have equally long src; at root len(dst) == len(src).
+// The other ranks' dst is not looked at, nil is as good as any.
+//
+// An element of the result is ((s0 op s1) op s2) …, in rank order and rounded
+// after each step: its bits depend on the data alone, not on memory, engine or
+// time. The parts are read where they lie, with vector instructions.
+//
+// In place: root's dst may be its src. Other overlaps are refused. An op that T
+// does not have is ErrUsage. Otherwise as Gather. MPI_Reduce; a long one among
+// many ranks is Rabenseifner's: each reduces a share.
+func Reduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, root int) error {
+	call, by, err := reductionOf[T](symmem.OpReduce, len(src), op)
+	if err == nil {
+		err = checkRoot(root, team.Size())
+	}
+	var to []byte
+	from := window.Raw(src)
+	if err == nil && team.Rank() == root {
+		to = window.Raw(dst)
+		err = checkVectors(len(dst), len(src), to, from)
+	}
+	if err == nil {
+		call.Root = root
+		err = reduceTo(ctx, team, call, by, to, from)
+	}
+	return named(symmem.OpReduce, err)
+}
+
+// AllReduce is Reduce with the result on every rank, the same bits on each:
+// len(dst) == len(src), the same on all ranks.
+//
+// In place: dst may be src. Other overlaps are refused. Otherwise as Reduce.
+// MPI_Allreduce; a long one is reduced and gathered in shares.
+func AllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
+	call, by, err := reductionOf[T](symmem.OpAllReduce, len(src), op)
+	to, from := window.Raw(dst), window.Raw(src)
+	if err == nil {
+		err = checkVectors(len(dst), len(src), to, from)
+	}
+	if err == nil {
+		err = allReduce(ctx, team, call, by, to, from)
+	}
+	return named(symmem.OpAllReduce, err)
+}
+
+// ReduceScatter combines the r-th parts of all ranks' src into rank r's dst, as
+// Reduce does. All ranks have equally long dst: len(src) == Size·len(dst).
+//
+// In place: dst may be this rank's own part of src. Other overlaps are refused.
+// Otherwise as Reduce. MPI_Reduce_scatter_block.
+func ReduceScatter[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
+	call, by, err := reductionOf[T](symmem.OpReduceScatter, len(dst), op)
+	if err == nil {
+		err = checkBlocks("src", len(src), "dst", len(dst), team.Size())
+	}
+	to, from := window.Raw(dst), window.Raw(src)
+	if err == nil {
+		err = apart(from, to, block(from, team.Rank(), len(to)), "src and dst")
+	}
+	if err == nil {
+		err = reduceScatter(ctx, team, call, by, to, from)
+	}
+	return named(symmem.OpReduceScatter, err)
+}
+
+// reductionOf is callOf for a reduction.
+func reductionOf[T Number](op symmem.Op, count int, by Op) (symmem.Record, reduce.Reduction, error) {
+	r, err := reduce.For[T](by)
+	if err != nil {
+		return symmem.Record{}, r, usage("%w", err)
+	}
+	call, err := callOf[T](op, count)
+	call.Digest = symmem.Details{Kind: kindOf[T](), Reduce: by}.Digest()
+	return call, r, err
+}
+
+func checkVectors(dst, src int, to, from []byte) error {
+	if dst != src {
+		return usage("dst has %d elements, src %d; they have to be equally long", dst, src)
+	}
+	return apart(to, from, to, "dst and src")
+}
+
+// fold is the arithmetic of a reduction, as the copy engine calls it for one
+// range after the other.
+type fold struct {
+	by  reduce.Reduction
+	dst []byte
+}
+
+// Fold implements ce.Folder.
+func (f *fold) Fold(at int, from [][]byte) { f.by.Into(f.dst[at:at+len(from[0])], from...) }
+
+// reduceParts folds what e.parts' Src of all ranks are into dst. inPlace: dst is
+// a Src that others get, too.
+func (e *engines) reduceParts(ctx context.Context, call symmem.Record, by reduce.Reduction, dst []byte, inPlace bool) error {
+	defer clear(e.parts)
+	e.fold = fold{by, dst}
+	err := e.stream.Fold(ctx, call, e.parts, len(dst), inPlace, &e.fold)
+	e.fold.dst = nil
+	return err
+}
+
+func reduceTo(ctx context.Context, team *Team, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+	e, err := enginesOf(ctx, team, call)
+	if err == nil {
+		err = e.enter()
+	}
+	if err != nil {
+		return err
+	}
+	defer e.leave()
+	here := team.Rank() == call.Root
+	if e.plan.lines(&call, len(from)) {
+		return e.blocks.AllReduce(ctx, call, from, from, func(_ []byte, parts ...[]byte) {
+			if here {
+				by.Into(to, parts...)
+			}
+		})
+	}
+	if len(from) > e.plan.of[call.Op].direct {
+		return e.reduceInShares(ctx, call, by, to, from)
+	}
+	e.parts[call.Root].Src = from
+	return e.reduceParts(ctx, call, by, to, false)
+}
+
+// reduceInShares lets each rank reduce a share, which the root then gathers.
+func (e *engines) reduceInShares(ctx context.Context, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+	n, me, here := len(e.parts), e.team.Rank(), e.team.Rank() == call.Root
+	mine := share(to, me, n)
+	if !here {
+		mine = e.spareBytes(len(share(from, me, n)))
+	}
+	for r := range e.parts {
+		e.parts[r].Src = share(from, r, n)
+	}
+	if err := e.reduceParts(ctx, call, by, mine, false); err != nil {
+		return err
+	}
+	e.parts[call.Root].Src = mine
+	if here {
+		for r := range e.parts {
+			e.parts[r].Dst = share(to, r, n)
+		}
+	}
+	return e.then(e.exchange(ctx, step2(call)))
+}
+
+func allReduce(ctx context.Context, team *Team, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+	e, err := enginesOf(ctx, team, call)
+	if err != nil {
+		return err
+	}
+	if e.plan.lines(&call, len(from)) {
+		return e.blocks.AllReduce(ctx, call, to, from, by.Into)
+	}
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	if len(from) > e.plan.of[call.Op].direct {
+		return e.allReduceInShares(ctx, call, by, to, from)
+	}
+	for r := range e.parts {
+		e.parts[r].Src = from
+	}
+	return e.reduceParts(ctx, call, by, to, len(to) > 0 && &to[0] == &from[0])
+}
+
+// allReduceInShares lets each rank reduce a share, which then all gather.
+func (e *engines) allReduceInShares(ctx context.Context, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+	n := len(e.parts)
+	mine := share(to, e.team.Rank(), n)
+	for r := range e.parts {
+		e.parts[r].Src = share(from, r, n)
+	}
+	if err := e.reduceParts(ctx, call, by, mine, false); err != nil {
+		return err
+	}
+	for r := range e.parts {
+		e.parts[r] = ce.Part{Src: mine, Dst: share(to, r, n)}
+	}
+	return e.then(e.exchange(ctx, step2(call)))
+}
+
+func reduceScatter(ctx context.Context, team *Team, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+	e, err := enginesOf(ctx, team, call)
+	if err == nil {
+		err = e.enter()
+	}
+	if err != nil {
+		return err
+	}
+	defer e.leave()
+	me, size := team.Rank(), len(to)
+	if e.plan.lines(&call, size) {
+		return e.blocks.AllReduce(ctx, call, from, from, func(_ []byte, parts ...[]byte) {
+			for r, p := range parts {
+				e.cuts[r] = block(p, me, size)
+			}
+			by.Into(to, e.cuts...)
+		})
+	}
+	for r := range e.parts {
+		e.parts[r].Src = block(from, r, size)
+	}
+	return e.reduceParts(ctx, call, by, to, false)
+}
