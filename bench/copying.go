@@ -2,10 +2,16 @@ package bench
 
 import (
 	"context"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/symwin/symwin/internal/line"
 )
+
+// copyBlock is the shortest block of copies. It is long because a block takes as
+// long as its slowest copier, and in short ones that is now this, now that.
+const copyBlock = time.Millisecond
 
 // openCopying is plain copies of t.Bytes by the first t.Ranks ranks, each on a
 // CPU of its own, from and to memory of its own, by the loop that is the fastest
@@ -13,6 +19,7 @@ import (
 func openCopying(ctx context.Context, r *rank, t task) (*exercise, error) {
 	me := r.world.Rank()
 	x := newExercise(t, me)
+	x.shortest = copyBlock
 	if me >= t.Ranks {
 		return x, nil
 	}
@@ -41,29 +48,38 @@ func openCopying(ctx context.Context, r *rank, t task) (*exercise, error) {
 	return x, nil
 }
 
-// trialTime is how long a loop is tried, and so often: the machine may be busy.
+// How loops are compared: in turns, each as long as trialTime at a time, by the
+// medians of so many rounds; fewer where copies are long.
 const (
-	trialTime = 300 * time.Microsecond
-	trialRuns = 6
+	trialTime   = 200 * time.Microsecond
+	trialRounds = 9
+	fewRounds   = 3
+	trialBudget = 50 * time.Millisecond
 )
 
 // fastest is the loop that copies src to dst in the shortest time.
 func fastest(now func() time.Duration, dst, src []byte) (best line.CopyLoop) {
-	least := 0.0
 	loops := line.CopyLoops()
-	for k := range trialRuns * len(loops) {
-		loop := loops[k%len(loops)]
-		loop.Copy(dst, src)
-		n, begin, took := 0, now(), time.Duration(0)
-		for took < trialTime {
-			for range 1 + (16<<10)/len(src) {
-				loop.Copy(dst, src)
-				n++
+	each := make([][]float64, len(loops)) // ns a copy, round by round
+	for begin, round := now(), 0; round < fewRounds || round < trialRounds && now()-begin < trialBudget; round++ {
+		for k, loop := range loops {
+			loop.Copy(dst, src)
+			n, begin, took := 0, now(), time.Duration(0)
+			for took < trialTime {
+				for range 1 + (16<<10)/len(src) {
+					loop.Copy(dst, src)
+					n++
+				}
+				took = now() - begin
 			}
-			took = now() - begin
+			each[k] = append(each[k], float64(took)/float64(n))
 		}
-		if each := float64(took) / float64(n); best.Copy == nil || each < least {
-			best, least = loop, each
+	}
+	least := math.Inf(1)
+	for k := range loops {
+		slices.Sort(each[k])
+		if t := quantile(each[k], 0.5); t < least {
+			best, least = loops[k], t
 		}
 	}
 	return best

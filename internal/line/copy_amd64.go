@@ -26,14 +26,19 @@ func streamAVX512(dst, src *byte, n int)
 //go:noescape
 func copyRep(dst, src *byte, n int)
 
+// These want a multiple of readStep.
+//
 //go:noescape
 func readAVX2(src *byte, n int) uint64
 
 //go:noescape
 func fillAVX2(dst *byte, n int, word uint64)
 
+// copyStep: with turns of 256 bytes a copy of 4 KiB took 45 ns, with 1 KiB 41,
+// and what a C compiler makes of it 39.
 const (
-	copyStep  = 256
+	copyStep  = 1024
+	readStep  = 256
 	lineBytes = 64
 )
 
@@ -41,43 +46,87 @@ const (
 var haveAVX2, haveAVX512 = cpu.X86.HasAVX2, cpu.X86.HasAVX512F
 
 func leaves() []CopyLoop {
-	list := []CopyLoop{{"rep movsb", byLeaf(copyRep)}}
+	list := []CopyLoop{{"rep movsb", byRep}}
 	if haveAVX2 {
-		list = append(list, CopyLoop{"avx2", byLeaf(copyAVX2)}, CopyLoop{"avx2 streaming", byLeaf(streamAVX2)})
+		list = append(list, CopyLoop{"avx2", byAVX2}, CopyLoop{"avx2 streaming", byAVX2Streaming})
 	}
 	if haveAVX512 {
-		list = append(list, CopyLoop{"avx512", byLeaf(copyAVX512)}, CopyLoop{"avx512 streaming", byLeaf(streamAVX512)})
+		list = append(list, CopyLoop{"avx512", byAVX512}, CopyLoop{"avx512 streaming", byAVX512Streaming})
 	}
 	return list
 }
 
-// byLeaf gives the leaf what it can do: whole steps, from where dst begins a line.
-func byLeaf(leaf func(dst, src *byte, n int)) func(dst, src []byte) {
-	piece := func(dst, src []byte) {
-		if n := len(src) &^ (copyStep - 1); n > 0 {
-			leaf(&dst[0], &src[0], n)
-			dst, src = dst[n:], src[n:]
-		}
-		copy(dst, src)
-	}
-	return func(dst, src []byte) {
-		n := len(src)
-		if n == 0 {
-			return
-		}
-		off := int(-uintptr(unsafe.Pointer(&dst[0])) & (lineBytes - 1))
-		if off == 0 && n <= copyPiece && n&(copyStep-1) == 0 && len(dst) >= n {
-			leaf(&dst[0], &src[0], n)
-			return
-		}
-		head := min(n, off)
-		copy(dst[:head], src)
-		inPieces(dst[head:], src[head:], piece)
+// The leaves are called by name where one call does all: through a function value
+// a copy of 4 KiB took 52 ns instead of 45.
+
+func byRep(dst, src []byte) {
+	if atOnce(dst, src) {
+		copyRep(&dst[0], &src[0], len(src))
+	} else {
+		byLeaf(copyRep, dst, src)
 	}
 }
 
+func byAVX2(dst, src []byte) {
+	if atOnce(dst, src) {
+		copyAVX2(&dst[0], &src[0], len(src))
+	} else {
+		byLeaf(copyAVX2, dst, src)
+	}
+}
+
+func byAVX2Streaming(dst, src []byte) {
+	if atOnce(dst, src) {
+		streamAVX2(&dst[0], &src[0], len(src))
+	} else {
+		byLeaf(streamAVX2, dst, src)
+	}
+}
+
+func byAVX512(dst, src []byte) {
+	if atOnce(dst, src) {
+		copyAVX512(&dst[0], &src[0], len(src))
+	} else {
+		byLeaf(copyAVX512, dst, src)
+	}
+}
+
+func byAVX512Streaming(dst, src []byte) {
+	if atOnce(dst, src) {
+		streamAVX512(&dst[0], &src[0], len(src))
+	} else {
+		byLeaf(streamAVX512, dst, src)
+	}
+}
+
+// atOnce reports whether a leaf can do all in one call.
+func atOnce(dst, src []byte) bool {
+	n := uint(len(src))
+	return n-1 < copyPiece && n%copyStep == 0 && len(dst) >= len(src) && ahead(dst) == 0
+}
+
+// ahead is how many bytes there are before the first line that begins in b, which
+// is not empty.
+func ahead(b []byte) int { return int(-uintptr(unsafe.Pointer(&b[0])) & (lineBytes - 1)) }
+
+// byLeaf gives the leaf what it can do: whole steps, from where dst begins a line.
+func byLeaf(leaf func(dst, src *byte, n int), dst, src []byte) {
+	if len(src) == 0 {
+		return
+	}
+	head := min(len(src), ahead(dst))
+	copy(dst[:head], src)
+	inPieces(dst[head:], src[head:], func(dst, src []byte) {
+		n := len(src) &^ (copyStep - 1)
+		if n > 0 {
+			leaf(&dst[0], &src[0], n)
+		}
+		copy(dst[n:], src[n:])
+	})
+}
+
 func read(b []byte) (sum uint64) {
-	if n := len(b) &^ (copyStep - 1); haveAVX2 && n > 0 {
+	if n := len(b) &^ (readStep - 1); haveAVX2 && n > 0 {
 		sum = readAVX2(&b[0], n)
 		b = b[n:]
 	}
@@ -85,7 +134,7 @@ func read(b []byte) (sum uint64) {
 }
 
 func fill(b []byte, word uint64) {
-	if n := len(b) &^ (copyStep - 1); haveAVX2 && n > 0 {
+	if n := len(b) &^ (readStep - 1); haveAVX2 && n > 0 {
 		fillAVX2(&b[0], n, word)
 		b = b[n:]
 	}

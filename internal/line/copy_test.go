@@ -10,7 +10,7 @@ import (
 )
 
 // copyLengths are around every step and piece of the loops.
-var copyLengths = []int{0, 1, 7, 8, 9, 63, 64, 255, 256, 257, 319, 320, 512, 4095, 4096, 4097, 70001, copyPiece, copyPiece + 1, 3*copyPiece + 777}
+var copyLengths = []int{0, 1, 7, 8, 9, 63, 64, 255, 256, 257, 319, 320, 512, 1023, 1024, 1087, 2048, 4095, 4096, 4097, 70001, copyPiece, copyPiece + 1, 3*copyPiece + 777}
 
 func noise(n int) []byte {
 	b := make([]byte, n)
