@@ -68,4 +68,18 @@ check $m "mutant: abort looks at parked"             deadlock  -DMUTANT_ABORT_LO
 check $m "mutant: only the abort's author rings"     deadlock  -DMUTANT_AUTHOR_ALONE -DABORT
 check $m "mutant: no last look when aborted"         assertion -DMUTANT_ONE_LOOK -DABORT
 
+m=ready.pml
+check $m "ready and complete, any ways"              holds
+check $m "ready and complete, two streams"           holds     -DSTREAMS=2 -DOPS=2 -DPIECES=2
+
+check $m "mutant: pieces waited for by equality"     deadlock  -DMUTANT_EQUALITY
+check $m "mutant: ready and complete in one array"   assertion -DMUTANT_ONE_ARRAY
+check $m "mutant: one array for two streams"         assertion -DMUTANT_ONE_STREAM -DSTREAMS=2 -DOPS=2
+check $m "mutant: complete dropped"                  assertion -DMUTANT_COMPLETE_DROPPED
+check $m "mutant: who sends nothing says nothing"    assertion -DMUTANT_SILENT
+check $m "mutant: sequence stored before the line"   assertion -DMUTANT_TAG_FIRST
+check $m "mutant: a source reused before it is read" assertion -DMUTANT_PULL_UNTOLD
+check $m "mutant: credit before the copy out"        assertion -DMUTANT_CREDIT_EARLY
+check $m "mutant: no credit"                         assertion -DMUTANT_NO_CREDIT
+
 exit $failed
