@@ -215,7 +215,30 @@ func (l *Lane) Mismatch() error {
 		}
 		runtime.Gosched() // the data came before the record, by a few nanoseconds
 	}
+	if err := l.earlier(); err != nil {
+		return err
+	}
 	return &MismatchError{Ranks: []int{l.team.w.rank}, Calls: []Record{l.call}}
+}
+
+// earlier looks for a difference in the calls before this one, the first that is
+// still known: a member that received nothing in a call may learn of it now.
+func (l *Lane) earlier() error {
+	now := l.call.Sequence
+	for sequence := max(now, ringRecords) - ringRecords + 1; sequence < now; sequence++ {
+		e, differ := &MismatchError{}, false
+		for r, m := range l.team.members {
+			if rec, ok := l.team.block(r).fromRing(l.team.number, l.call.Lane, sequence); ok {
+				e.Ranks, e.Calls = append(e.Ranks, m), append(e.Calls, rec)
+				differ = differ || !rec.same(e.Calls[0])
+			}
+		}
+		if differ {
+			e.Odd = odd(e.Ranks, e.Calls)
+			return e
+		}
+	}
+	return nil
 }
 
 // mismatch compares the calls of all members under the current sequence number.

@@ -107,14 +107,15 @@ func (r Record) String() string {
 	if r.Sequence != 0 {
 		s += fmt.Sprintf(" #%d", r.Sequence)
 	}
+	kind, more := r.details()
 	if r.EltSize != 0 {
 		if r.Count != 0 {
-			s += fmt.Sprintf(" of %d×%d B", r.Count, r.EltSize)
+			s += fmt.Sprintf(" of %d×%d B%s", r.Count, r.EltSize, kind)
 		} else {
-			s += fmt.Sprintf(" of %d B elements", r.EltSize)
+			s += fmt.Sprintf(" of %d B%s elements", r.EltSize, kind)
 		}
 	}
-	s += r.details()
+	s += more
 	switch r.Op {
 	case OpBroadcast, OpScatter:
 		s += fmt.Sprintf(" from rank %d", r.Root)
@@ -148,20 +149,20 @@ func (d Details) Digest() uint64 {
 // detailed tells a digest of Details from those of engines and sessions.
 const detailed = 0x64 << 56
 
-func (r Record) details() (s string) {
+func (r Record) details() (kind, more string) {
 	if r.Digest>>24 != detailed>>24 {
-		return ""
+		return "", ""
 	}
-	if kind := reflect.Kind(r.Digest & 0xff); kind != reflect.Invalid {
-		s = " " + kind.String()
+	if k := reflect.Kind(r.Digest & 0xff); k != reflect.Invalid {
+		kind = " " + k.String()
 	}
 	if op := reduce.Op(r.Digest >> 8); op != 0 {
-		s += " by " + op.String()
+		more = " by " + op.String()
 	}
 	if step := r.Digest >> 16 & 0xff; step != 0 {
-		s += fmt.Sprintf(", step %d,", step+1)
+		more += fmt.Sprintf(", step %d,", step+1)
 	}
-	return s
+	return kind, more
 }
 
 // same reports whether two records of one sequence number describe one call.
