@@ -136,6 +136,11 @@ func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept 
 		if r.after, err = d.look(ctx); err != nil {
 			return nil, "", err
 		}
+		if !steady(r.before, r.after) { // or something else ran while we looked
+			if r.after, err = d.look(ctx); err != nil {
+				return nil, "", err
+			}
+		}
 		all = append(all, r)
 		if steady(r.before, r.after) {
 			if len(kept) > 0 && !steady(kept[0].after, r.after) {

@@ -26,10 +26,11 @@ func TestARowIsOfOneState(t *testing.T) {
 	}{
 		{"quiet", []placement{50, 51, 49, 50}, []float64{1, 2, 3}, "50ns"},
 		{"one CPU", []placement{0, 0, 0, 0}, []float64{1, 2, 3}, "-"},
-		{"away and back", []placement{ccx, ccx, far, ccx, ccx, ccx}, []float64{1, 4, 5}, "50ns"},
-		{"for good", []placement{ccx, ccx, ccx, far, far, far, far}, []float64{4, 5, 6}, "200ns"},
-		{"restless", []placement{ccx, far, ccx, far, ccx, far, ccx, far, ccx, far}, []float64{7, 8, 9}, moved},
-		{"two in one state, never three", []placement{ccx, ccx, ccx, far, far, far, ccx, ccx, ccx, far}, []float64{7, 8, 9}, moved},
+		{"a look that was disturbed", []placement{50, 50, far, 50, 50}, []float64{1, 2, 3}, "50ns"},
+		{"away and back", []placement{ccx, ccx, far, far, ccx, ccx, ccx, ccx}, []float64{1, 4, 5}, "50ns"},
+		{"for good", []placement{ccx, ccx, ccx, far, far, far, far, far}, []float64{4, 5, 6}, "200ns"},
+		{"restless", []placement{ccx, far, far, ccx, ccx, far, far, ccx, ccx, far, far, ccx, ccx, far, far, ccx, ccx, far, far}, []float64{7, 8, 9}, moved},
+		{"two in one state, never three", []placement{ccx, ccx, ccx, far, far, far, far, ccx, ccx, ccx, ccx, far, far}, []float64{7, 8, 9}, moved},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			looked := 0

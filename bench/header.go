@@ -17,7 +17,7 @@ func comment(w io.Writer, format string, args ...any) error {
 func header(w io.Writer, j *job, m Meta) error {
 	lines := []string{
 		fmt.Sprintf("%s: %s", j.op.name, j.op.text),
-		strings.Join(nonEmpty(m.Host, m.CPU, m.Kernel, m.Go, "symwin "+m.Commit), "; "),
+		strings.TrimSuffix(strings.Join([]string{m.Host, m.CPU, m.Kernel, m.Go, "symwin " + m.Commit}, "; "), "; symwin "),
 		fmt.Sprintf("%d ranks, %s; engine %s%s", j.Ranks, m.Bind, j.engine, j.wherein()),
 		fmt.Sprintf("times in µs, the slowest rank's, over blocks of at least %v; GB/s in 1e9; of limit: p50 ÷ what the machine allows", blockFor(j.Ranks, len(j.CPUs))),
 		m.Command,
@@ -42,15 +42,6 @@ func header(w io.Writer, j *job, m Meta) error {
 		}
 	}
 	return nil
-}
-
-func nonEmpty(words ...string) (list []string) {
-	for _, w := range words {
-		if w != "" {
-			list = append(list, w)
-		}
-	}
-	return list
 }
 
 // wherein says where the data goes, where there is a choice.

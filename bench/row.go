@@ -28,7 +28,6 @@ type Row struct {
 	Peers map[string]PeerFigure `json:"peers"`
 
 	each []summary // the repetitions one by one
-	note string
 }
 
 // PeerFigure is what a peer reached in a row.
