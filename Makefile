@@ -6,9 +6,12 @@ GO ?= go
 # every goroutine's stack instead of with somebody's patience.
 TEST_TIMEOUT ?= 5m
 
+# How long the fault campaign runs; 10m makes some 2000 kills on two quiet CPUs.
+DURATION ?= 1m
+
 # The race detector cannot see mapped memory, so it is for the packages whose
 # tests have ranks in one process. Those that start processes are left out.
-RACE_SKIP := /cmd/|/examples/|/bench$$|/internal/launch$$
+RACE_SKIP := /cmd/|/examples/|/bench$$|/internal/(launch|soak)$$
 
 .PHONY: help
 help: ## say what the targets do
@@ -25,8 +28,9 @@ run: ## count the words of Go's own source on all CPUs
 	bin/shmrun bin/wordcount "$$($(GO) env GOROOT)/src"
 
 .PHONY: test
-test: ## all tests, then those of one process under the race detector
+test: ## all tests, a slice of the fault campaign, then those of one process under the race detector
 	$(GO) test -count=1 -timeout $(TEST_TIMEOUT) ./...
+	$(GO) test -count=1 -timeout $(TEST_TIMEOUT) -tags symwinfail ./internal/failpoint ./internal/soak
 	$(GO) test -count=1 -timeout $(TEST_TIMEOUT) -tags symwindebug -run 'Found|AnyPattern|EveryWait' ./lla2a
 	@$(MAKE) --no-print-directory race
 
@@ -67,6 +71,11 @@ lint: ## gofmt, go vet (also without assembly) and staticcheck
 	$(GO) -C tools build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
 	bin/staticcheck -tags noasm ./...
+
+.PHONY: soak
+soak: ## the fault campaign, DURATION=10m, SEED=1 to repeat one (prints what it found)
+	$(GO) build -tags symwinfail -o bin/soak ./internal/soak
+	bin/soak -duration $(DURATION) -keep bin $(if $(SEED),-seed $(SEED))
 
 .PHONY: spec
 spec: ## check the Promela models and that every mutant of them fails (needs spin, gcc)

@@ -13,7 +13,7 @@
 //
 //	kill     SIGKILL to the own process
 //	stop     SIGSTOP to the own process, until somebody sends SIGCONT
-//	panic    a panic in the goroutine that came there
+//	panic    a panic that nothing recovers, in a goroutine of its own
 //	exit     os.Exit(3)
 //	sleep    20 ms, so that a window of nanoseconds can be hit from outside
 //	garbage  whatever was given to OnGarbage: campaigns overwrite shared words

@@ -92,7 +92,8 @@ func (f *fault) happen() {
 	case "stop":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case "panic":
-		panic("failpoint " + f.name)
+		go panic("failpoint " + f.name)
+		select {}
 	case "exit":
 		os.Exit(3)
 	case "sleep":
