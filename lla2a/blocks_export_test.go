@@ -2,6 +2,7 @@ package lla2a
 
 import (
 	"bytes"
+	"context"
 	"sync/atomic"
 
 	"github.com/symwin/symwin/epoch"
@@ -14,11 +15,17 @@ var TestCall = symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL64}
 // SmallBlock is the largest block that shares a line with its tag.
 const SmallBlock = smallBlock
 
+// OpenBlocksShared is OpenBlocks on a machine where ranks share CPUs, or do not.
+func OpenBlocksShared(ctx context.Context, team *symmem.Team, most int, shared bool) (*Blocks, error) {
+	return openBlocks(ctx, team, TestCall, most, shared)
+}
+
 // StartAt makes epoch i the present one, as Session's does, with wrong blocks of
 // the epochs that began the lap lying about in all slots.
 func (b *Blocks) StartAt(i uint64) {
-	b.index, b.heard = epoch.Index(i), i
-	atomic.StoreUint64(b.mine.ended(), i)
+	b.begin(epoch.Index(i))
+	b.heard = i
+	atomic.StoreUint64(b.ended[b.me], i)
 	for _, first := range firstOfLap(b.index) {
 		for s := range b.all {
 			for _, size := range []int{smallBlock, b.plan.most} {
@@ -34,7 +41,7 @@ func (b *Blocks) OldTags() (old int) {
 	for s := range b.all {
 		for region := range epoch.Index(2) {
 			for _, size := range []int{smallBlock, b.plan.most} {
-				old += int(atomic.LoadUint64(&b.mine.words[b.plan.slot(region, size, s)/8]) >> 31)
+				old += int(atomic.LoadUint64(&b.mine.lines[b.plan.slot(region, size, s)].tag) >> 31)
 			}
 		}
 	}

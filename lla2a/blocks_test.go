@@ -41,7 +41,7 @@ func blocks(ctx context.Context, w *symmem.World, seed, start uint64, calls int)
 			return err
 		}
 	}
-	b, err := lla2a.OpenBlocks(ctx, team, lla2a.TestCall, mostOfBlocks)
+	b, err := lla2a.OpenBlocksShared(ctx, team, mostOfBlocks, seed/2%2 == 1)
 	if err != nil {
 		return err
 	}
@@ -179,10 +179,10 @@ func (p *player) broadcast(ctx context.Context, i uint64, size int) error {
 
 func TestBlocks(t *testing.T) {
 	for _, n := range worlds {
-		for seed := range uint64(2) {
+		for seed := range uint64(4) {
 			t.Run(fmt.Sprint(n, " ranks ", seed), func(t *testing.T) {
 				run(t, n, func(ctx context.Context, w *symmem.World) error {
-					return blocks(ctx, w, 2*uint64(n)+seed, 0, 100)
+					return blocks(ctx, w, 4*uint64(n)+seed, 0, 100)
 				})
 			})
 		}
@@ -206,7 +206,9 @@ func TestBlocksThroughTheWrap(t *testing.T) {
 
 func TestBlocksBetweenProcesses(t *testing.T) {
 	for _, n := range worlds {
-		t.Run(fmt.Sprint(n), func(t *testing.T) { ranktest.Start(t, n, "blocks").Wait() })
+		for _, scenario := range []string{"blocks in slots", "blocks in common"} {
+			t.Run(fmt.Sprint(n, scenario), func(t *testing.T) { ranktest.Start(t, n, scenario).Wait() })
+		}
 	}
 }
 
@@ -253,48 +255,35 @@ func TestBlocksTakeNoOtherCallsData(t *testing.T) {
 		"broadcasts of small and large":   {cast(8, 1), cast(900, 1)},
 		"broadcast and all-gather, large": {gather(500), cast(500, 0)},
 	} {
-		t.Run(what, func(t *testing.T) {
-			errs := make([]error, 2)
-			run(t, 2, func(ctx context.Context, w *symmem.World) error {
-				b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, mostOfBlocks)
-				if err != nil {
-					return err
-				}
-				for range 3 {
-					if err := toAll(8, 1)(ctx, b); err != nil {
+		for _, shared := range []bool{false, true} {
+			t.Run(fmt.Sprint(what, shared), func(t *testing.T) {
+				mismatch(t, shared, func(ctx context.Context, w *symmem.World, b *lla2a.Blocks) error {
+					for range 3 {
+						if err := toAll(8, 1)(ctx, b); err != nil {
+							return err
+						}
+					}
+					if err := plays[w.Rank()](ctx, b); err != nil {
 						return err
 					}
-				}
-				err = plays[w.Rank()](ctx, b)
-				if err == nil { // a root that had nothing to wait for: it hears of it in the next call
-					err = toAll(8, 1)(ctx, b)
-				}
-				errs[w.Rank()] = err
-				return nil
+					// A root that had nothing to wait for: it hears of it in the next call.
+					return toAll(8, 1)(ctx, b)
+				})
 			})
-			for r, err := range errs {
-				if !errors.Is(err, symmem.ErrMismatch) {
-					require.ErrorIs(t, err, symmem.ErrAborted, "rank %d", r)
-				}
-			}
-			require.ErrorIs(t, errors.Join(errs...), symmem.ErrMismatch)
-		})
+		}
 	}
 }
 
-// TestTwoRootsAreFoundOut: each of two members takes itself for the root, so
-// neither waits; the next call they receive anything in tells.
-func TestTwoRootsAreFoundOut(t *testing.T) {
+// mismatch runs f as two ranks and wants the mismatch found on one, and the other
+// to hear of it.
+func mismatch(t *testing.T, shared bool, f func(context.Context, *symmem.World, *lla2a.Blocks) error) {
 	errs := make([]error, 2)
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
-		b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 64)
+		b, err := lla2a.OpenBlocksShared(ctx, w.Team(), mostOfBlocks, shared)
 		if err != nil {
 			return err
 		}
-		if err := b.Broadcast(ctx, callOf(symmem.OpBroadcast, 8, w.Rank()), make([]byte, 8), w.Rank()); err != nil {
-			return err
-		}
-		errs[w.Rank()] = b.AllGather(ctx, callOf(symmem.OpAllGather, 8, 0), make([]byte, 16), make([]byte, 8))
+		errs[w.Rank()] = f(ctx, w, b)
 		return nil
 	})
 	for r, err := range errs {
@@ -303,6 +292,19 @@ func TestTwoRootsAreFoundOut(t *testing.T) {
 		}
 	}
 	require.ErrorIs(t, errors.Join(errs...), symmem.ErrMismatch)
+}
+
+// TestTwoRootsAreFoundOut: each of two members takes itself for the root, so
+// neither waits; the next call they receive anything in tells.
+func TestTwoRootsAreFoundOut(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		mismatch(t, shared, func(ctx context.Context, w *symmem.World, b *lla2a.Blocks) error {
+			if err := b.Broadcast(ctx, callOf(symmem.OpBroadcast, 8, w.Rank()), make([]byte, 8), w.Rank()); err != nil {
+				return err
+			}
+			return b.AllGather(ctx, callOf(symmem.OpAllGather, 8, 0), make([]byte, 16), make([]byte, 8))
+		})
+	}
 }
 
 // TestTheRootWaitsForRoom: a root of broadcasts runs ahead of a member that
@@ -379,9 +381,14 @@ func TestBlocksMisuse(t *testing.T) {
 }
 
 func TestBlocksAllocateNothing(t *testing.T) {
-	var allocs float64
+	for _, shared := range []bool{false, true} {
+		require.Zero(t, allocations(t, shared))
+	}
+}
+
+func allocations(t *testing.T, shared bool) (allocs float64) {
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
-		b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 1000)
+		b, err := lla2a.OpenBlocksShared(ctx, w.Team(), 1000, shared)
 		if err != nil {
 			return err
 		}
@@ -408,5 +415,5 @@ func TestBlocksAllocateNothing(t *testing.T) {
 		}
 		return b.Close(ctx)
 	})
-	require.Zero(t, allocs)
+	return allocs
 }

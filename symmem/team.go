@@ -76,6 +76,10 @@ func (t *Team) WorldRank(r int) int { return t.members[r] }
 // World is the world the team belongs to.
 func (t *Team) World() *World { return t.w }
 
+// SharesCPUs tells whether ranks of the world share CPUs: whoever waits there
+// gives his away. It is the same on all ranks.
+func (t *Team) SharesCPUs() bool { return t.w.shared }
+
 // Number is the team's number in the region, as records and ps show it; the
 // world's is 0.
 func (t *Team) Number() int { return t.number }

@@ -60,8 +60,12 @@ func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) (err 
 	return err
 }
 
-// Ended implements shmsync.Overseer: a few loads that stay in the cache.
+// Ended implements shmsync.Overseer: a few loads that stay in the cache. It comes
+// before each park, so here a call that was told in short is told in full.
 func (x *Watch) Ended() error {
+	if x.lane != nil {
+		x.lane.tell()
+	}
 	if !x.team.ended() {
 		return nil
 	}
