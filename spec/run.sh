@@ -82,4 +82,19 @@ check $m "mutant: a source reused before it is read" assertion -DMUTANT_PULL_UNT
 check $m "mutant: credit before the copy out"        assertion -DMUTANT_CREDIT_EARLY
 check $m "mutant: no credit"                         assertion -DMUTANT_NO_CREDIT
 
+m=epoch.pml
+check $m "epochs, four"                              holds     -DLAST=4
+check $m "epochs, through the wrap"                  holds     -DLAST=5 -DLAP=4
+check $m "epochs, a wrap after every second"         holds     -DLAST=5 -DLAP=2
+check $m "epochs, lines of two halves"               holds     -DLAST=3 -DHALVES -DBUFFER=2
+check $m "epochs, elements with one tag"             holds     -DLAST=3 -DCELL -DBUFFER=2
+
+check $m "mutant: one region only"                   deadlock  -DLAST=3 -DMUTANT_ONE_REGION
+check $m "mutant: one way and no look for room"      deadlock  -DLAST=4 -DMUTANT_NO_ROOM -DFIRST=ONEWAY -DTHEN=ONEWAY
+check $m "mutant: two senders of one slot"           assertion -DLAST=3 -DMUTANT_ONE_SLOT
+check $m "mutant: no first barrier at the wrap"      assertion -DLAST=4 -DLAP=2 -DMUTANT_NO_FIRST_BARRIER -DFIRST=SHOUT -DTHEN=DENSE
+check $m "mutant: no second barrier at the wrap"     deadlock  -DLAST=4 -DLAP=2 -DMUTANT_NO_SECOND_BARRIER
+check $m "mutant: no clearing at the wrap"           assertion -DLAST=4 -DLAP=2 -DMUTANT_NO_CLEARING
+check $m "mutant: an element's tag stored first"     assertion -DLAST=3 -DCELL -DMUTANT_TAG_FIRST
+
 exit $failed
