@@ -9,6 +9,9 @@ TEST_TIMEOUT ?= 5m
 # How long the fault campaign runs; 10m makes some 2000 kills on two quiet CPUs.
 DURATION ?= 1m
 
+# How long each fuzz target runs.
+FUZZTIME ?= 30s
+
 # The race detector cannot see mapped memory, so it is for the packages whose
 # tests have ranks in one process. Those that start processes are left out.
 RACE_SKIP := /cmd/|/examples/|/bench$$|/internal/(launch|soak)$$
@@ -71,6 +74,15 @@ lint: ## gofmt, go vet (also without assembly) and staticcheck
 	$(GO) -C tools build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
 	bin/staticcheck -tags noasm ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (30s); new inputs stay in the go tool's cache
+	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
+		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9]*' $$dir/*_test.go | cut -d' ' -f2); do \
+			echo "$(GO) test -run ^$$ -fuzz ^$$target\$$ -fuzztime $(FUZZTIME) $$dir"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$dir; \
+		done; \
+	done
 
 .PHONY: soak
 soak: ## the fault campaign, DURATION=10m, SEED=1 to repeat one (prints what it found)

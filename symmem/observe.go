@@ -55,6 +55,7 @@ type RankState struct {
 	Rank    int         `json:"rank"`
 	Pid     int         `json:"pid"` // 0 before it came
 	Life    Life        `json:"life"`
+	Process string      `json:"process,omitempty"` // "stopped", or "traced": held by a debugger
 	Call    Record      `json:"call"`              // the latest call in any lane
 	Waits   []WaitState `json:"waits,omitempty"`   // what its goroutines wait for, if they have left the spin
 	Records []Record    `json:"records,omitempty"` // the last, by lane, oldest first
@@ -131,6 +132,9 @@ func (b *block) observe(rank, size int) RankState {
 	st := RankState{Rank: rank, Life: b.lifeNow()}
 	if st.Life != NotCome {
 		st.Pid = int(b.who.pid)
+	}
+	if st.Life == Alive {
+		st.Process = processState(st.Pid)
 	}
 	st.Records = b.records()
 	st.Call = b.lastCall()

@@ -62,9 +62,9 @@ func pidfdEnded(fd int, limit time.Duration) bool {
 
 func closeFd(fd int) { _ = unix.Close(fd) }
 
-// stateText says in words if a process is stopped or traced, which no record
-// of it can tell.
-func stateText(pid int) string {
+// processState is what no record of a rank can tell: that its process is
+// "stopped", or "traced", which means held by a debugger; else "".
+func processState(pid int) string {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
@@ -72,10 +72,23 @@ func stateText(pid int) string {
 	if i := bytes.LastIndexByte(stat, ')'); i >= 0 && i+2 < len(stat) {
 		switch stat[i+2] {
 		case 'T':
-			return fmt.Sprintf(" (process %d is stopped)", pid)
+			return "stopped"
 		case 't':
-			return fmt.Sprintf(" (process %d is being traced)", pid)
+			return "traced"
 		}
 	}
 	return ""
+}
+
+// tracer is the process that debugs process pid, running or held; 0: none.
+func tracer(pid int) (by int) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	if _, rest, ok := bytes.Cut(status, []byte("\nTracerPid:")); ok {
+		line, _, _ := bytes.Cut(rest, []byte{'\n'})
+		by, _ = strconv.Atoi(string(bytes.TrimSpace(line)))
+	}
+	return by
 }

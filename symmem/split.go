@@ -38,11 +38,15 @@ func (t *Team) Split(ctx context.Context, color, key int) (*Team, error) {
 // as two ranks split two teams in different order.)
 func (t *Team) split(ctx context.Context, color, key int) (*Team, error) {
 	for {
-		posts, err := t.Exchange(ctx, Post{uint64(color), uint64(key), t.w.freeTeams()})
+		mine := Post{uint64(color), uint64(key), t.w.freeTeams()}
+		posts, err := t.Exchange(ctx, mine)
 		if err != nil {
 			return nil, err
 		}
-		g, err := t.group(posts, color, key)
+		// Nothing that stands in shared memory may lead outside it, nor to a number
+		// that is not free here, again and again.
+		posts[t.rank] = mine
+		g, err := t.group(posts, color)
 		if err != nil {
 			return nil, err
 		}
@@ -83,10 +87,8 @@ type group struct {
 }
 
 // group works out the groups of all colors, so that everybody knows if one of
-// them fails, and returns the own one. What the own rank said it takes from
-// itself: nothing that stands in shared memory may lead outside it.
-func (t *Team) group(posts []Post, color, key int) (group, error) {
-	posts[t.rank] = Post{uint64(color), uint64(key), posts[t.rank][2]}
+// them fails, and returns the own one.
+func (t *Team) group(posts []Post, color int) (group, error) {
 	groups, free := map[int][]int{}, map[int]uint64{}
 	for r, p := range posts {
 		if c := int(p[0]); c >= 0 {

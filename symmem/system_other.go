@@ -23,4 +23,6 @@ func pidfdEnded(int, time.Duration) bool { return false }
 
 func closeFd(int) {}
 
-func stateText(int) string { return "" }
+func processState(int) string { return "" }
+
+func tracer(pid int) int { return 0 }

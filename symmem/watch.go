@@ -20,7 +20,8 @@ type Watch struct {
 	cond     shmsync.Condition
 	lane     *Lane // for a collective: compare calls
 	reported bool
-	place    int // own waitRecord, -1: none
+	pardoned time.Duration // so much of the wait does not count: ranks were being debugged
+	place    int           // own waitRecord, -1: none
 	since    time.Duration
 	scratch  []int
 }
@@ -47,7 +48,7 @@ func (x *Watch) Quick(c shmsync.Condition) bool { return x.team.w.place.Quick(c)
 // wait is behind the first look.
 func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) (err error) {
 	defer x.team.w.catch(debug.SetPanicOnFault(true), &err)
-	x.cond, x.lane, x.reported, x.place = c, lane, false, -1
+	x.cond, x.lane, x.reported, x.pardoned, x.place = c, lane, false, 0, -1
 	err = x.team.w.place.Wait(ctx, c, x)
 	if x.place >= 0 {
 		x.team.w.mine.waits[x.place].clear()
@@ -102,12 +103,28 @@ func (x *Watch) Inspect(waited time.Duration) error {
 	if x.place < 0 || len(x.scratch) != before {
 		x.tell()
 	}
-	o := &x.team.w.opts
-	if o.StallReport > 0 && waited >= o.StallReport && !x.reported {
+	return x.stalled(waited)
+}
+
+// stalled is about the two deadlines of a wait: one line for people, and the end.
+// Where any rank of the world is in a debugger's hands, others wait for it through
+// each other, and both begin anew.
+func (x *Watch) stalled(waited time.Duration) error {
+	o, counts := &x.team.w.opts, waited-x.pardoned
+	report := o.StallReport > 0 && counts >= o.StallReport && !x.reported
+	end := o.Stall > 0 && counts >= o.Stall
+	if !report && !end {
+		return nil
+	}
+	if x.team.w.debugged() {
+		x.pardoned = waited
+		return nil
+	}
+	if report {
 		x.reported = true
 		o.Report(x.lateText(waited))
 	}
-	if o.Stall > 0 && waited >= o.Stall {
+	if end {
 		return x.late(waited, nil)
 	}
 	return nil
@@ -177,7 +194,11 @@ func (x *Watch) lateText(waited time.Duration) string {
 			b.WriteString("; …")
 			break
 		}
-		fmt.Fprintf(&b, "; rank %d: %v%s", x.team.members[m], x.team.lastCall(m), stateText(int(x.team.block(m).who.pid)))
+		fmt.Fprintf(&b, "; rank %d: %v", x.team.members[m], x.team.lastCall(m))
+		pid := int(x.team.block(m).who.pid)
+		if state := processState(pid); state != "" {
+			fmt.Fprintf(&b, " (process %d is %s)", pid, state)
+		}
 	}
 	return b.String()
 }

@@ -208,6 +208,19 @@ func (w *World) inspect() error {
 	return nil
 }
 
+// debugged reports whether any rank's process is under a debugger.
+func (w *World) debugged() bool {
+	last := 0
+	for _, b := range w.r.blocks {
+		if pid := int(b.who.pid); pid != last && b.lifeNow() == Alive {
+			if last = pid; tracer(pid) != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Hold keeps the windows mapped when the world is closed, until Unhold: somebody
 // may still touch them, a program that was handed a slice (which is for ever) or
 // an engine whose operations pass no lane.

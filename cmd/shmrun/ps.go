@@ -78,11 +78,15 @@ func show(w io.Writer, s symmem.Snapshot) {
 		if r.Call.Op != symmem.OpNone {
 			call = r.Call.String()
 		}
+		life := r.Life.String()
+		if r.Process != "" {
+			life = r.Process
+		}
 		if len(r.Waits) == 0 {
-			fmt.Fprintf(t, "  %d\t%s\t%v\t%s\t-\t-\n", r.Rank, pid, r.Life, call)
+			fmt.Fprintf(t, "  %d\t%s\t%s\t%s\t-\t-\n", r.Rank, pid, life, call)
 		}
 		for _, wait := range r.Waits {
-			fmt.Fprintf(t, "  %d\t%s\t%v\t%v\t%s\t%v\n", r.Rank, pid, r.Life, wait.Call, topo.FormatList(wait.Missing), wait.Since.Round(time.Millisecond))
+			fmt.Fprintf(t, "  %d\t%s\t%s\t%v\t%s\t%v\n", r.Rank, pid, life, wait.Call, topo.FormatList(wait.Missing), wait.Since.Round(time.Millisecond))
 		}
 		for _, call := range r.Records {
 			fmt.Fprintf(t, "  \t\t\t  %v\t\t\n", call)

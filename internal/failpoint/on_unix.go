@@ -91,6 +91,7 @@ func (f *fault) happen() {
 		select {} // it comes on the way back from the call
 	case "stop":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		time.Sleep(5 * time.Millisecond) // another thread may be the first to stop
 	case "panic":
 		go panic("failpoint " + f.name)
 		select {}

@@ -172,7 +172,7 @@ func (j *job) start() (out, errs *os.File, err error) {
 	defer errsw.Close()
 	text, _ := json.Marshal(j.plan)
 	common := append(os.Environ(), planVar+"="+string(text), env.KeyBacking+"="+j.Backing, env.KeyLiveness+"="+j.Liveness,
-		env.KeyWindow+"="+strconv.Itoa(windowBytes), env.KeyJoinTimeout+"="+j.patience(), env.KeyStall+"="+j.stall(), env.KeyStallReport+"=0", "GOTRACEBACK=all")
+		env.KeyWindow+"="+strconv.Itoa(windowBytes), env.KeyJoinTimeout+"="+j.patience(), env.KeyStall+"="+j.stall(), env.KeyStallReport+"=0")
 	add := func(role string, more ...string) error {
 		c := exec.Command("/proc/self/exe")
 		c.Env = append(append(common[:len(common):len(common)], roleVar+"="+role), more...)

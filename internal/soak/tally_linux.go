@@ -35,6 +35,9 @@ func sizeClass(p plan) string {
 	if p.Liveness == "pidfd" {
 		size += ", pidfd"
 	}
+	if p.How == "panic" {
+		size += ", panic" // the time in which it writes its stacks counts
+	}
 	return size
 }
 
