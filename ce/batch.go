@@ -231,20 +231,28 @@ func (b *Batch) footprint() (bytes int64) {
 	return bytes
 }
 
-// copyStep copies what lies between two cuts.
-func (s *Stream) copyStep(b *Batch, from, to step) {
-	s.crew.begin()
+// each calls f for what lies between two cuts: the put and its bytes.
+func (b *Batch) each(from, to step, f func(put int32, lo, hi int)) {
 	for k := from.end; k < to.end || (k == to.end && to.cut > 0); k++ {
-		p := &b.puts[b.order[k]]
-		lo, hi := 0, len(p.src)
+		i := b.order[k]
+		lo, hi := 0, len(b.puts[i].src)
 		if k == from.end {
 			lo = from.cut
 		}
 		if k == to.end {
 			hi = to.cut
 		}
-		s.crew.add(p.dst[lo:hi], p.src[lo:hi])
+		f(i, lo, hi)
 	}
+}
+
+// copyStep copies what lies between two cuts.
+func (s *Stream) copyStep(b *Batch, from, to step) {
+	s.crew.begin()
+	b.each(from, to, func(i int32, lo, hi int) {
+		p := &b.puts[i]
+		s.crew.add(p.dst[lo:hi], p.src[lo:hi])
+	})
 	s.crew.run(s.copies)
 }
 

@@ -1,6 +1,9 @@
 package ce
 
-import "github.com/symwin/symwin/symmem"
+import (
+	"github.com/symwin/symwin/internal/line"
+	"github.com/symwin/symwin/symmem"
+)
 
 // PostReady writes, by a rank that is inside no call, a ready line of the next
 // operation, which is call: what a damaged or hostile peer could write.
@@ -20,3 +23,56 @@ const (
 	Direct = uint64(direct)
 	Staged = uint64(staged)
 )
+
+// Started is the Pending of the batch's latest start.
+func (b *Batch) Started() *Pending { return &b.pending }
+
+// CopyByCrew copies every from to its dst.
+func CopyByCrew(workers int, dst, from [][]byte) {
+	c := crew{workers: workers}
+	c.begin()
+	for i := range dst {
+		c.add(dst[i], from[i])
+	}
+	c.run(func(dst, src []byte) { copy(dst, src) })
+}
+
+// Piece is bytes Lo to Hi of an operation.
+type Piece struct{ Op, Lo, Hi int }
+
+// CutBatch is the steps of a batch of member me among n.
+func CutBatch(me, n int, to, size []int, large int, bytes int64) (steps [][]Piece) {
+	var b Batch
+	memory := make([]byte, 8<<20)
+	for i := range to {
+		b.puts = append(b.puts, put{to: to[i], src: memory[:size[i]]})
+	}
+	b.arrange(me, n)
+	b.cut(large, bytes)
+	from := step{}
+	for _, st := range b.steps {
+		var list []Piece
+		b.each(from, st, func(i int32, lo, hi int) { list = append(list, Piece{int(i), lo, hi}) })
+		steps, from = append(steps, list), st
+	}
+	return steps
+}
+
+// Share is a share of a ring.
+type Share struct{ r ring }
+
+func NewShare(staging int64, n int) Share              { return Share{ringFor(staging, n)} }
+func (s Share) Bytes() int                             { return s.r.share }
+func (s Share) Piece(n, unit int) int                  { return s.r.pieceFor(n, unit) }
+func (s Share) Place(used uint64, n int) (int, uint64) { return s.r.place(used, n) }
+
+// What a damaged or hostile peer could write to member `to`.
+func (s *Stream) ForgeComplete(to int, v uint64) { line.StoreRelease64(s.edges[to].completeOut, v) }
+func (s *Stream) ForgeCredit(to int, v uint64)   { line.StoreRelease64(s.edges[to].creditOut, v) }
+func (s *Stream) ForgeReady(to int, words [8]uint64) {
+	line.PublishRecord(s.edges[to].readyOut, &words)
+	s.team.RingAll()
+}
+
+// Tag is the last word of a ready line for the operation that is so many ahead.
+func (s *Stream) Tag(ahead uint64, call symmem.Record) uint64 { return tagOf(s.sequence+ahead, &call) }

@@ -35,6 +35,8 @@ type plan struct {
 	kind     int
 	length   [][]int  // [from][to]
 	window   [][]bool // [from][to]: the receiver wants it in its window
+	shown    [][]bool // [from][to]: the sender has it in its window
+	folded   []int    // [to]: what each sends it in a fold
 	refuser  int
 	slow     int
 	putSizes []int
@@ -45,6 +47,8 @@ const (
 	counted  // with votes, which all are in favour
 	refused
 	batch
+	fold
+	foldInPlace // everything to everybody, over itself
 	kinds
 )
 
@@ -52,7 +56,7 @@ func planOf(seed uint64, op, n int) plan {
 	rng := rand.New(rand.NewPCG(seed, uint64(op)))
 	p := plan{kind: rng.IntN(kinds), refuser: rng.IntN(n), slow: rng.IntN(3 * n)}
 	for range n {
-		lengths, windows := make([]int, n), make([]bool, n)
+		lengths, windows, shown := make([]int, n), make([]bool, n), make([]bool, n)
 		for to := range n {
 			switch rng.IntN(5) {
 			case 0: // nothing
@@ -65,9 +69,10 @@ func planOf(seed uint64, op, n int) plan {
 			case 4:
 				lengths[to] = 1024 * rng.IntN(lane/1024) // pieces that come out even
 			}
-			windows[to] = rng.IntN(2) == 0
+			windows[to], shown[to] = rng.IntN(2) == 0, rng.IntN(2) == 0
 		}
-		p.length, p.window = append(p.length, lengths), append(p.window, windows)
+		p.length, p.window, p.shown = append(p.length, lengths), append(p.window, windows), append(p.shown, shown)
+		p.folded = append(p.folded, 8*rng.IntN(1+rng.IntN(1+lane/8)))
 	}
 	if rng.IntN(3) == 0 { // one-sided: nobody sends to lower ranks
 		for from := range n {
@@ -94,6 +99,7 @@ func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], s
 	}
 	n, me := team.Size(), team.Rank()
 	own := win.Local()[:n*lane]
+	shown := win.Local()[win.Len()/2:]
 	private := make([]byte, n*lane)
 	parts := make([]ce.Part, n)
 	var b ce.Batch
@@ -136,9 +142,54 @@ func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], s
 			}
 			continue
 		}
+		source := func(to, size int) []byte {
+			m := message(size, op, me, to)
+			if p.shown[me][to] {
+				m = shown[to*lane:][:copy(shown[to*lane:], m)]
+			}
+			return m
+		}
+		if p.kind == fold || p.kind == foldInPlace {
+			call := symmem.Record{Op: symmem.OpReduceScatter, Engine: symmem.EngineCE, EltSize: 8}
+			f := &hash{out: private}
+			size := p.folded[me]
+			switch p.kind {
+			case fold:
+				for r := range parts {
+					parts[r] = ce.Part{Src: source(r, p.folded[r])}
+				}
+			case foldInPlace:
+				size = p.folded[0]
+				buf := append(private[:0], message(size, op, me, 0)...)
+				if p.shown[me][0] {
+					buf = shown[:copy(shown, buf)]
+				}
+				for r := range parts {
+					parts[r] = ce.Part{Src: buf}
+				}
+				f.out = buf
+			}
+			if err := s.Fold(ctx, call, parts, size, p.kind == foldInPlace, f); err != nil {
+				return fail("%w", err)
+			}
+			want := make([]byte, size)
+			for from := range n {
+				to := me
+				if p.kind == foldInPlace {
+					to = 0
+				}
+				for i, b := range message(size, op, from, to) {
+					want[i] = 31*want[i] + b
+				}
+			}
+			if !bytes.Equal(f.out[:size], want) || f.next != size {
+				return fail("%d bytes folded wrong (in place: %v, %d came)", size, p.kind == foldInPlace, f.next)
+			}
+			continue
+		}
 		for r := range parts {
 			size := p.length[r][me]
-			parts[r] = ce.Part{Src: message(p.length[me][r], op, me, r), Dst: private[r*lane:][:size]}
+			parts[r] = ce.Part{Src: source(r, p.length[me][r]), Dst: private[r*lane:][:size]}
 			if p.window[r][me] {
 				parts[r].Dst = own[r*lane:][:size]
 			}
@@ -179,6 +230,26 @@ func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], s
 	return s.Close(ctx)
 }
 
+// hash is a Folder whose result depends on the order of the ranks.
+type hash struct {
+	out  []byte
+	next int // where the next range has to begin
+}
+
+func (h *hash) Fold(at int, from [][]byte) {
+	if at != h.next || len(from[0])%8 != 0 {
+		return // next will not come to the end
+	}
+	for i := range from[0] {
+		var v byte
+		for _, b := range from {
+			v = 31*v + b[i]
+		}
+		h.out[at+i] = v
+	}
+	h.next += len(from[0])
+}
+
 func untouched(b []byte) bool {
 	for ; len(b) > lane; b = b[lane:] {
 		if !bytes.Equal(b[:lane], canaries) {
@@ -188,9 +259,9 @@ func untouched(b []byte) bool {
 	return bytes.Equal(b, canaries[:len(b)])
 }
 
-// inWindow runs f with a window that has a lane for each rank.
+// inWindow runs f with a window that has a lane to and from each rank.
 func inWindow(ctx context.Context, w *symmem.World, f func(*window.Window[byte]) error) error {
-	win, err := window.Alloc[byte](ctx, w, w.Size()*lane)
+	win, err := window.Alloc[byte](ctx, w, 2*w.Size()*lane)
 	if err != nil {
 		return err
 	}

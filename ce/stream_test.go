@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 			})
 		}),
 		"subteams": joined(subteams),
+		"views":    joined(views),
+		"signal":   joined(signalAfterBatch),
 	})
 }
 

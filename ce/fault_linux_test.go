@@ -1,0 +1,67 @@
+package ce_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/symmem"
+	"github.com/symwin/symwin/window"
+)
+
+// TestAFaultInAWorkerIsTheBatchesError: the program maps a file and truncates it
+// while a batch reads it. That is an error of the batch, wherever it is copied,
+// and the process lives, as do its other teams.
+func TestAFaultInAWorkerIsTheBatchesError(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	const size = 8 << 20
+	path := filepath.Join(t.TempDir(), "file")
+	for _, workers := range []int{1, 3} {
+		require.NoError(t, os.WriteFile(path, make([]byte, size), 0o600))
+		file, err := os.OpenFile(path, os.O_RDWR, 0)
+		require.NoError(t, err)
+		mapped, err := syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
+		require.NoError(t, err)
+		require.NoError(t, file.Truncate(0))
+		run(t, 2, func(ctx context.Context, w *symmem.World) error {
+			twin, err := w.Team().Split(ctx, 0, 0)
+			if err != nil {
+				return err
+			}
+			win, err := window.Alloc[byte](ctx, w, size)
+			if err != nil {
+				return err
+			}
+			s, err := ce.Open(ctx, twin, ce.Options{Workers: workers})
+			if err != nil {
+				return err
+			}
+			var b ce.Batch
+			if w.Rank() == 0 {
+				ce.Put(&b, 1, win.At(0, size), mapped)
+			}
+			err = s.Start(&b).Wait(ctx)
+			var panicked *ce.PanicError
+			if w.Rank() == 0 && !errors.As(err, &panicked) {
+				return fmt.Errorf("rank 0: %v", err)
+			}
+			if w.Rank() == 1 && !errors.Is(err, symmem.ErrAborted) {
+				return fmt.Errorf("rank 1: %v", err)
+			}
+			if err := s.Run(ctx, new(ce.Batch)); !errors.Is(err, symmem.ErrAborted) {
+				return fmt.Errorf("on the revoked team: %v", err)
+			}
+			return w.Team().Barrier(ctx)
+		})
+		require.NoError(t, syscall.Munmap(mapped))
+		require.NoError(t, file.Close())
+	}
+}
