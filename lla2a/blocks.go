@@ -27,6 +27,9 @@ import (
 // would read and write a line of each other, and on a full machine a broadcast
 // would take as long as a barrier.)
 //
+// Where ranks share CPUs, all that goes from everybody to everybody goes through
+// rows instead of slots (common), which touches fewer pages; broadcasts go as said.
+//
 // A block's head says which call its sender made, and digests all calls it made
 // before, so that data of another call is never taken for that of this one, and a
 // difference in a call of which a member received nothing is found in the next of
@@ -43,7 +46,7 @@ type Blocks struct {
 	all  []slots // by member
 	// ended are the words in which the members count the epochs they have ended.
 	ended []*uint64
-	// common is where what fits is exchanged if ranks share CPUs; else nil.
+	// common is how all exchange with all if ranks share CPUs; else nil.
 	common *common
 
 	// The present epoch: its tag, and the lines at which its small and its large
@@ -88,7 +91,7 @@ func openBlocks(ctx context.Context, team *symmem.Team, call symmem.Record, maxB
 	}
 	b.mine = b.all[me]
 	if shared {
-		b.common = newCommon(area.Peer(0)[p.common*slotLine:], n, me)
+		b.common = newCommon(&b.plan, b.all, me)
 		for r := range b.ended {
 			b.ended[r] = b.common.ended(r)
 		}
@@ -120,7 +123,7 @@ func (b *Blocks) AllToAll(ctx context.Context, call symmem.Record, dst, src []by
 	if err != nil {
 		return err
 	}
-	if c := b.common; c != nil && c.fits(n*size) {
+	if c := b.common; c != nil {
 		if err = b.meet(ctx, lane, src[:n*size]); err == nil {
 			c.gather(dst, b.index.Region(), n*size, me*size, size)
 		}
@@ -152,7 +155,7 @@ func (b *Blocks) AllGather(ctx context.Context, call symmem.Record, dst, src []b
 	if err != nil {
 		return err
 	}
-	if c := b.common; c != nil && c.fits(size) {
+	if c := b.common; c != nil {
 		if err = b.meet(ctx, lane, src); err == nil {
 			c.gather(dst, b.index.Region(), size, 0, size)
 		}
@@ -182,7 +185,7 @@ func (b *Blocks) AllReduce(ctx context.Context, call symmem.Record, dst, src []b
 	if err != nil {
 		return err
 	}
-	if c := b.common; c != nil && c.fits(size) {
+	if c := b.common; c != nil {
 		err = b.meet(ctx, lane, src)
 		for r := range b.parts {
 			b.parts[r] = c.row(b.index.Region(), r, size)

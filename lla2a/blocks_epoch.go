@@ -24,7 +24,10 @@ func (b *Blocks) enter(ctx context.Context, call *symmem.Record, size, have, nee
 	b.head = headOf(call, size, b.past)
 	b.first, b.step = b.small, 1
 	if size > smallBlock {
-		b.first, b.step = b.large, b.plan.step
+		b.first, b.step = b.large, b.plan.large
+	}
+	if b.plan.shared {
+		b.step = 0 // there are boards only, at the same place in everybody's memory
 	}
 	return lane, nil
 }
@@ -87,8 +90,8 @@ func (b *Blocks) receive(ctx context.Context, lane *symmem.Lane) error {
 	return nil
 }
 
-// meet stores the own row in the common memory and waits for everybody's. It is
-// a part of an operation in which each hears from each.
+// meet stores the own row and waits for everybody's. It is a part of an operation
+// in which each hears from each.
 func (b *Blocks) meet(ctx context.Context, lane *symmem.Lane, row []byte) error {
 	if err := b.makeRoom(ctx, lane); err != nil {
 		return err
@@ -149,10 +152,10 @@ func (b *Blocks) newLap(ctx context.Context, lane *symmem.Lane) error {
 		return err
 	}
 	for region := range epoch.Index(2) {
-		for s := range b.all {
+		for s := range b.plan.slots {
 			b.mine.clear(b.plan.smallAt(region) + s)
-			if b.plan.step > 0 {
-				b.mine.clear(b.plan.largeAt(region) + s*b.plan.step)
+			if b.plan.large > 0 {
+				b.mine.clear(b.plan.largeAt(region) + s*b.plan.large)
 			}
 		}
 	}

@@ -27,10 +27,9 @@ func (b *Blocks) StartAt(i uint64) {
 	b.heard = i
 	atomic.StoreUint64(b.ended[b.me], i)
 	for _, first := range firstOfLap(b.index) {
-		for s := range b.all {
-			for _, size := range []int{smallBlock, b.plan.most} {
-				b.mine.put(b.plan.slot(first, size, s), 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, size))
-			}
+		for s := range b.plan.slots {
+			b.mine.put(b.plan.smallAt(first)+s, 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, smallBlock))
+			b.mine.put(b.plan.largeAt(first)+s*b.plan.large, 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, b.plan.most))
 		}
 	}
 }
@@ -38,11 +37,10 @@ func (b *Blocks) StartAt(i uint64) {
 // OldTags counts the tags in the own slots that are of the lap before, for
 // somebody who is in the first half of a lap.
 func (b *Blocks) OldTags() (old int) {
-	for s := range b.all {
+	for s := range b.plan.slots {
 		for region := range epoch.Index(2) {
-			for _, size := range []int{smallBlock, b.plan.most} {
-				old += int(atomic.LoadUint64(&b.mine.lines[b.plan.slot(region, size, s)].tag) >> 31)
-			}
+			old += int(atomic.LoadUint64(&b.mine.lines[b.plan.smallAt(region)+s].tag) >> 31)
+			old += int(atomic.LoadUint64(&b.mine.lines[b.plan.largeAt(region)+s*b.plan.large].tag) >> 31)
 		}
 	}
 	return old

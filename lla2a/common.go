@@ -7,22 +7,21 @@ import (
 	shmsync "github.com/symwin/symwin/sync"
 )
 
-// common is memory that all members of a team write into and read from, in the
-// window of member 0. Where ranks share CPUs it takes the place of slots, for
-// what fits: there is little to gain by having data and flag in one line, since
-// everybody waits for his turn anyway, and much by touching few pages, since each
-// turn begins with cold translation tables. With slots a member writes on a page
-// of every other and looks at as many doorbells.
+// common is how the members exchange where ranks share CPUs: each stores once, in a
+// row of its own, what it has to say for whomever, and all read from it. There is
+// little to gain there by having data and flag in one line, since everybody waits
+// for his turn anyway, and much by touching few pages, since each turn begins with
+// cold translation tables. With slots a member stores on a page of every other, and
+// looks at as many doorbells.
 //
-// First come three words for each member, packed; then two regions, for even and
-// for odd epochs, and in each a row for every member, packed too: what it has to
-// say, for whomever, stored once.
+// Short rows lie packed in member 0's memory, longer ones each in its member's. In
+// front of the packed ones stand a count and some words for each member:
 //
 //	0     how many rows have been stored, of all members
 //	128   by member: flags, how many rows it has stored
 //	then  by member: how many epochs it has ended
 //	then  by region and member: head, which call the row belongs to
-//	then  the regions
+//	then  by region: packed rows
 //
 // A member stores row and head plainly, then its flag, and then adds one to the
 // count (a locked instruction: release). Whoever sees the count complete (acquire)
@@ -33,15 +32,17 @@ import (
 // The count grows by the number of members in each of these epochs, and cannot be
 // ahead by a part of the next: nobody adds again before it was complete.
 type common struct {
-	me, members int
-	words       []uint64
-	bytes       []byte // of both regions
-	tally       *shmsync.Tally
-	met         uint64 // epochs in which rows were exchanged
+	plan   *plan
+	me     int
+	words  []uint64
+	packed []byte // of both regions
+	all    []slots
+	tally  *shmsync.Tally
+	met    uint64 // epochs in which rows were exchanged
 }
 
-// commonRegion is the room for the rows of one epoch: of 32 members with 8 bytes
-// for each 8 KiB, so small that all of it stays in a cache of the second level.
+// commonRegion is the room for the packed rows of one epoch: of 32 members with 8
+// bytes for each 8 KiB, so small that all stays in a cache of the second level.
 const commonRegion = 64 << 10
 
 // commonWords are the words before the regions.
@@ -49,11 +50,11 @@ func commonWords(members int) int { return roundUp(apart/8+4*members, apart/8) }
 
 func commonSize(members int) int { return 8*commonWords(members) + 2*commonRegion }
 
-// newCommon is the common memory of so many members at the beginning of m.
-func newCommon(m []byte, members, me int) *common {
-	words := wordsOf(m[:8*commonWords(members)])
-	c := &common{me: me, members: members, words: words, bytes: m[8*len(words):]}
-	flags := make([]*uint64, members)
+func newCommon(p *plan, all []slots, me int) *common {
+	m := all[0].bytes[p.commonAt()*slotLine:]
+	words := wordsOf(m[:8*commonWords(p.members)])
+	c := &common{plan: p, me: me, words: words, packed: m[8*len(words):], all: all}
+	flags := make([]*uint64, p.members)
 	for r := range flags {
 		flags[r] = c.flag(r)
 	}
@@ -63,23 +64,27 @@ func newCommon(m []byte, members, me int) *common {
 }
 
 func (c *common) flag(r int) *uint64  { return &c.words[apart/8+r] }
-func (c *common) ended(r int) *uint64 { return &c.words[apart/8+c.members+r] }
+func (c *common) ended(r int) *uint64 { return &c.words[apart/8+c.plan.members+r] }
 
 // heads are those of a region, by member.
 func (c *common) heads(region int) []uint64 {
-	return c.words[apart/8+(2+region)*c.members:][:c.members]
+	return c.words[apart/8+(2+region)*c.plan.members:][:c.plan.members]
 }
 
-// fits tells whether rows of size bytes do.
-func (c *common) fits(size int) bool { return c.members*stride(size) <= commonRegion }
-
-// stride is from one row to the next. Rows share lines: there are few CPUs here to
-// take one from each other, and fewer lines to read.
-func stride(size int) int { return roundUp(size, 16) }
+// packs tells whether rows of size bytes lie in member 0's memory, and how far
+// apart. They share lines there: there are few CPUs to take one from each other,
+// and fewer lines to read.
+func (c *common) packs(size int) (step int, packed bool) {
+	step = roundUp(size, 16)
+	return step, c.plan.members*step <= commonRegion
+}
 
 // row is member r's row of size bytes.
 func (c *common) row(region, r, size int) []byte {
-	return c.bytes[region*commonRegion+r*stride(size):][:size:size]
+	if step, packed := c.packs(size); packed {
+		return c.packed[region*commonRegion+r*step:][:size:size]
+	}
+	return c.all[r].bytes[c.plan.rowAt(region)*slotLine:][:size:size]
 }
 
 // put stores the own row and reports whether it was the last one.
@@ -87,7 +92,7 @@ func (c *common) put(region int, head uint64, p []byte) (last bool) {
 	copy(c.row(region, c.me, len(p)), p)
 	c.heads(region)[c.me] = head
 	c.met++
-	c.tally.Expect(c.met*uint64(c.members), c.met)
+	c.tally.Expect(c.met*uint64(c.plan.members), c.met)
 	line.StoreRelease64(c.flag(c.me), c.met)
 	return c.tally.Arrive()
 }
@@ -105,16 +110,16 @@ func (c *common) belong(region int, head uint64) bool {
 // gather copies what lies at byte `at` of every row of so many bytes into dst, one
 // after the other, size bytes of each.
 func (c *common) gather(dst []byte, region, bytes, at, size int) {
-	from, step := c.bytes[region*commonRegion+at:], stride(bytes)
-	if size == 8 {
-		// Words, the counts of others: lines of as many members as the processor
-		// can fetch at once, which calls of copy would keep it from.
-		for r := range c.members {
+	if step, packed := c.packs(bytes); packed && size == 8 {
+		// A word, a count: a call of copy would cost more than it, and keep the
+		// processor from fetching the lines of many members at once.
+		from := c.packed[region*commonRegion+at:]
+		for r := range c.all {
 			binary.LittleEndian.PutUint64(dst[8*r:], binary.LittleEndian.Uint64(from[r*step:]))
 		}
 		return
 	}
-	for r := range c.members {
-		copy(dst[r*size:(r+1)*size], from[r*step:])
+	for r := range c.all {
+		copy(dst[r*size:(r+1)*size], c.row(region, r, bytes)[at:])
 	}
 }

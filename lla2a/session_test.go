@@ -203,10 +203,8 @@ func TestFarAhead(t *testing.T) {
 }
 
 func TestBetweenProcesses(t *testing.T) {
-	for _, scenario := range []string{"session"} {
-		for _, n := range worlds {
-			t.Run(fmt.Sprint(scenario, n), func(t *testing.T) { ranktest.Start(t, n, scenario).Wait() })
-		}
+	for _, n := range worlds {
+		t.Run(fmt.Sprint(n), func(t *testing.T) { ranktest.Start(t, n, "session").Wait() })
 	}
 	ranktest.Start(t, 3, "ahead").Wait()
 	ranktest.Start(t, 3, "twins").Wait()
