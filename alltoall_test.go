@@ -17,11 +17,12 @@ import (
 
 func TestMain(m *testing.M) {
 	ranktest.Main(m, map[string]ranktest.Scenario{
-		"alltoall":   inWorld(allToAllRounds),
-		"alltoallv":  inWorld(allToAllvRounds),
-		"too-short":  inWorld(tooShort),
-		"mismatch":   inWorld(mismatch),
-		"everything": inWorld(everything),
+		"alltoall":    inWorld(allToAllRounds),
+		"alltoallv":   inWorld(allToAllvRounds),
+		"too-short":   inWorld(tooShort),
+		"mismatch":    inWorld(mismatch),
+		"everything":  inWorld(everything),
+		"other-table": otherTable,
 		"kill-me": inWorld(func(ctx context.Context, w *symwin.World) error {
 			fmt.Println("joined")
 			n := 64 << 10
@@ -270,51 +271,5 @@ func TestKilledInAllToAll(t *testing.T) {
 		require.Equal(t, 137, j.Ranks[1].Wait())
 		require.Zero(t, j.Ranks[0].Wait(), j.Ranks[0].Output())
 		require.Zero(t, j.Ranks[2].Wait(), j.Ranks[2].Output())
-	}
-}
-
-func TestUsageErrorsAreLocal(t *testing.T) {
-	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
-		for _, err := range []error{
-			symwin.AllToAll(ctx, w.Team(), make([]int, 3), make([]int, 3)),
-			symwin.AllToAll(ctx, w.Team(), make([]int, 2), make([]int, 4)),
-			symwin.AllToAll(ctx, w.Team(), make([]string, 2), make([]string, 2)),
-			symwin.AllToAllv(ctx, w.Team(), nil, make([]int, 1), []int{1}, make([]int, 2)),
-			symwin.AllToAllv(ctx, w.Team(), nil, make([]int, 2), []int{1}, []int{1, 1}),
-			symwin.AllToAllv(ctx, w.Team(), nil, make([]int, 2), []int{1}, []int{-1, 2}),
-		} {
-			if !errors.Is(err, symwin.ErrUsage) {
-				return fmt.Errorf("got %v", err)
-			}
-		}
-		buf := make([]int, 4)
-		if err := symwin.AllToAll(ctx, w.Team(), buf, buf); !errors.Is(err, symwin.ErrUsage) {
-			return fmt.Errorf("in place: %v", err)
-		}
-		return symwin.AllToAll(ctx, w.Team(), make([]int, 2), make([]int, 2))
-	}))
-}
-
-func TestSteadyStateAllocatesNothing(t *testing.T) {
-	for _, size := range []int{8, 64 << 10} {
-		var allocs float64
-		require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
-			dst, src := make([]byte, 2*size), make([]byte, 2*size)
-			once := func() {
-				if err := symwin.AllToAll(ctx, w.Team(), dst, src); err != nil {
-					panic(err)
-				}
-			}
-			once()
-			if w.Rank() == 0 {
-				allocs = testing.AllocsPerRun(200, once)
-			} else {
-				for range 201 {
-					once()
-				}
-			}
-			return nil
-		}))
-		require.Zero(t, allocs, "size %d", size)
 	}
 }

@@ -234,6 +234,27 @@ func ignored(file *ast.File) bool {
 	return false
 }
 
+// TestFewNames: the front door stays small enough to be known by heart.
+func TestFewNames(t *testing.T) {
+	var names []string
+	files, err := fs.Glob(os.DirFS("."), "*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		require.NoError(t, err)
+		for name := range file.Scope.Objects { // methods are none of them
+			if ast.IsExported(name) {
+				names = append(names, name)
+			}
+		}
+	}
+	require.Contains(t, names, "AllToAll")
+	require.LessOrEqual(t, len(names), 60, "%v", names)
+}
+
 // TestLayersAreEnforced makes every mistake once, in a tree of a few lines.
 func TestLayersAreEnforced(t *testing.T) {
 	const comment = "// Package p is for this. It keeps that.\n"

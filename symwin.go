@@ -79,6 +79,9 @@ func join(ctx context.Context, come func(context.Context) (*World, error)) (*Wor
 // Run runs f as n ranks, each a goroutine of this process: for tests and
 // examples. It returns the error of the rank that failed first, or nil.
 func Run(ctx context.Context, n int, f func(context.Context, *World) error) error {
+	if _, err := parseAlgo(env.Get(env.KeyAlgo)); err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
 	return symmem.Run(ctx, n, f)
 }
 

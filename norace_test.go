@@ -1,0 +1,5 @@
+//go:build !race
+
+package symwin_test
+
+const underRace = false

@@ -1,0 +1,6 @@
+//go:build race
+
+package symwin_test
+
+// underRace: it makes everything ten times as slow.
+const underRace = true
