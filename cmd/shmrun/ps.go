@@ -25,7 +25,7 @@ for which ranks and how long. Jobs whose regions lie in another directory
 func ps(args []string, stdout, stderr io.Writer) int {
 	fs := flagSet("ps")
 	asJSON := fs.Bool("json", false, "one JSON array of jobs")
-	verbose := fs.BoolP("verbose", "v", false, "also each rank's last calls, up to 64, oldest first")
+	verbose := fs.BoolP("verbose", "v", false, "also each rank's last calls, up to 64, oldest first, and which calls wait for whom")
 	if code, done := parseOwn(fs, args, psHelp, stdout, stderr); done {
 		return code
 	}
@@ -61,6 +61,11 @@ func ps(args []string, stdout, stderr io.Writer) int {
 	}
 	for _, s := range jobs {
 		show(stdout, s)
+		if *verbose {
+			for _, line := range launch.Unfinished(s) {
+				fmt.Fprintf(stdout, "  %s\n", line)
+			}
+		}
 	}
 	return code
 }

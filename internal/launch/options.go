@@ -60,6 +60,10 @@ type Result struct {
 	ExitCode int    // 0, or that of the first cause: the rank's own, 128+signal, 124 (time-out), 126, 127, 2 (usage)
 	Verdict  string // what Run told on Stderr about the end, "" where there was nothing to tell
 	Rank     int    // the rank that was the first cause, -1 where none was
+
+	// Account is what it told behind the verdict, line by line: the calls that
+	// could not end, and the last calls of every rank. See [Account].
+	Account []string
 }
 
 // The exit codes that are not a rank's own.

@@ -55,6 +55,7 @@ type supervisor struct {
 	ruling    string // or the launcher decided itself: time-out, second signal, cancelled
 	rulingEnd int    // with this exit code
 	before    string // what the ranks were doing then
+	account   []string
 
 	// Signals passed on that are meant to end things: how often each came, and
 	// when last.
@@ -98,6 +99,9 @@ func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-cha
 	j.clear()
 	if result.Verdict != "" {
 		j.say("%s", result.Verdict)
+	}
+	for _, line := range result.Account {
+		j.say("  %s", line)
 	}
 	return result
 }
@@ -180,7 +184,7 @@ func (s *supervisor) rule(code int, why string) {
 	snapshot := s.host.Observe()
 	s.ruling, s.rulingEnd = why, code
 	if (&scene{before: snapshot}).joined() {
-		s.before = doing(snapshot, s.over, -1)
+		s.before, s.account = doing(snapshot, s.over, -1), Account(snapshot)
 	}
 }
 
@@ -294,7 +298,7 @@ func (s *supervisor) result(startErr error) Result {
 		return Result{ExitCode: code, Verdict: startErr.Error(), Rank: -1}
 	}
 	if s.ruling != "" {
-		return Result{ExitCode: s.rulingEnd, Verdict: join(s.ruling, s.before), Rank: -1}
+		return Result{ExitCode: s.rulingEnd, Verdict: join(s.ruling, s.before), Account: s.account, Rank: -1}
 	}
 	after := s.host.Observe()
 	if s.scene == nil {
@@ -305,10 +309,11 @@ func (s *supervisor) result(startErr error) Result {
 	}
 	s.scene.ends, s.scene.order, s.scene.abort = s.ends, s.order, after.Abort
 	rank, code, how := s.scene.blame()
+	var account []string
 	if s.scene.joined() && !s.scene.orderly(rank) {
-		how = join(how, doing(s.scene.before, s.scene.early, rank))
+		how, account = join(how, doing(s.scene.before, s.scene.early, rank)), Account(s.scene.before)
 	}
-	return Result{ExitCode: code, Verdict: how, Rank: rank}
+	return Result{ExitCode: code, Verdict: how, Account: account, Rank: rank}
 }
 
 // stopwatch is a timer that can be stopped and resumed.

@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -98,11 +97,6 @@ func (s *scene) revocation() *symmem.Revocation {
 	return nil
 }
 
-// belongs reports whether a rank belongs to a team, as far as its calls tell.
-func belongs(r symmem.RankState, team int) bool {
-	return team == 0 || slices.ContainsFunc(r.Records, func(c symmem.Record) bool { return c.Team == team })
-}
-
 // firstOf is that of several dead ranks whose end was seen first, and was bad.
 func (s *scene) firstOf(ranks []int) int {
 	for _, r := range s.order {
@@ -142,24 +136,6 @@ func (s *scene) deserter(rank int) int {
 	return -1
 }
 
-// made reports whether a rank has made a call, or may have: of a ring that is full
-// of other lanes' calls nobody knows what was there.
-func made(r symmem.RankState, call symmem.Record) bool {
-	seen := false
-	for _, c := range slices.Concat(r.Records, []symmem.Record{r.Call}) {
-		if c.Team == call.Team && c.Lane == call.Lane {
-			seen = true
-			if c.Sequence >= call.Sequence {
-				return true
-			}
-		}
-	}
-	return !seen && len(r.Records) >= ringRecords
-}
-
-// ringRecords is how many calls a rank's control block keeps.
-const ringRecords = 64
-
 // doing tells in one phrase what the ranks were doing, those without except.
 func doing(s symmem.Snapshot, ended []bool, except int) string {
 	phrases := make([]string, len(s.Ranks))
@@ -169,22 +145,6 @@ func doing(s symmem.Snapshot, ended []bool, except int) string {
 		}
 	}
 	return grouped(phrases)
-}
-
-// missing lists the members of a team that have not made a call without which
-// nobody can come out of it; nil for calls that wait for nobody, or not for all.
-func missing(s symmem.Snapshot, call symmem.Record) (ranks []int) {
-	switch call.Op {
-	case symmem.OpBarrier, symmem.OpSplit, symmem.OpTeamClose, symmem.OpAlloc, symmem.OpFree, symmem.OpOpen, symmem.OpClose, symmem.OpAllToAll:
-	default:
-		return nil
-	}
-	for r, state := range s.Ranks {
-		if belongs(state, call.Team) && !made(state, call) {
-			ranks = append(ranks, r)
-		}
-	}
-	return ranks
 }
 
 // activity is what a rank did. Survivors are quick: by the time of the snapshot
@@ -232,47 +192,6 @@ func waited(call symmem.Record, missing []int) string {
 		text += " for " + rankList(missing)
 	}
 	return text
-}
-
-// maxGroups bounds a verdict's length: beyond so many different phrases nobody
-// reads on.
-const maxGroups = 12
-
-// grouped writes each phrase once, with the ranks that share it; an empty phrase
-// is nobody's.
-func grouped(phrases []string) string {
-	var order []string
-	who := map[string][]int{}
-	for r, p := range phrases {
-		if p == "" {
-			continue
-		}
-		if who[p] == nil {
-			order = append(order, p)
-		}
-		who[p] = append(who[p], r)
-	}
-	var parts []string
-	for i, p := range order {
-		if i == maxGroups {
-			left := 0
-			for _, p := range order[i:] {
-				left += len(who[p])
-			}
-			parts = append(parts, fmt.Sprintf("and %d ranks more", left))
-			break
-		}
-		parts = append(parts, rankList(who[p])+" "+p)
-	}
-	return strings.Join(parts, "; ")
-}
-
-// rankList reads "rank 3" or "ranks 0-2,7".
-func rankList(ranks []int) string {
-	if len(ranks) == 1 {
-		return fmt.Sprintf("rank %d", ranks[0])
-	}
-	return "ranks " + topo.FormatList(ranks)
 }
 
 // unclosed names, after a good end, the ranks that joined and never closed their
