@@ -35,6 +35,20 @@ import (
 // difference in a call of which a member received nothing is found in the next of
 // which it does.
 //
+// What an operation of n members costs one of them on paper, where every rank has
+// a CPU, of blocks of L lines (one for 48 bytes, one more for each 64 beyond):
+//
+//	                       lines taken from others   lines fetched   locked instructions
+//	AllToAll               (n−1)·L                   (n−1)·L         1, and 1 if it waits for long
+//	AllGather, AllReduce   L                         (n−1)·L         the same
+//	Broadcast, root        L                         (n−1)/2         the same
+//	Broadcast, others      0                         L               the same
+//
+// and beside blocks, heads and tags three words of its own that nobody looks at
+// meanwhile: what it calls, in two, and how many epochs it has ended. By rows, of
+// B bytes for each member: n·B/64 lines and four more taken, n·(B/64 + 1) and n/8
+// fetched, 2 locked instructions and one more by the last.
+//
 // Its calls are calls of the team's lane: one at a time per team. None allocates
 // in the steady state.
 type Blocks struct {

@@ -339,6 +339,61 @@ func TestTheRootWaitsForRoom(t *testing.T) {
 	})
 }
 
+// TestBlocksGiveUp: every wait of every operation ends with its context, saying
+// whom it waited for, and the others are told.
+func TestBlocksGiveUp(t *testing.T) {
+	buf := func(n int) []byte { return make([]byte, n) }
+	for what, play := range map[string]func(context.Context, *lla2a.Blocks) error{
+		"all-to-all": func(ctx context.Context, b *lla2a.Blocks) error {
+			return b.AllToAll(ctx, callOf(symmem.OpAllToAll, 100, 0), buf(200), buf(200), 100)
+		},
+		"all-gather": func(ctx context.Context, b *lla2a.Blocks) error {
+			return b.AllGather(ctx, callOf(symmem.OpAllGather, 8, 0), buf(16), buf(8))
+		},
+		"all-reduce": func(ctx context.Context, b *lla2a.Blocks) error {
+			return b.AllReduce(ctx, callOf(symmem.OpAllReduce, 8, 0), buf(8), buf(8), inOrder)
+		},
+		"broadcast": func(ctx context.Context, b *lla2a.Blocks) error {
+			return b.Broadcast(ctx, callOf(symmem.OpBroadcast, 8, 1), buf(8), 1)
+		},
+		"room": func(ctx context.Context, b *lla2a.Blocks) error {
+			for range 3 { // for the third there is no room
+				if err := b.Broadcast(ctx, callOf(symmem.OpBroadcast, 8, 0), buf(8), 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	} {
+		for _, shared := range []bool{false, true} {
+			t.Run(fmt.Sprint(what, shared), func(t *testing.T) {
+				given := make(chan struct{})
+				run(t, 2, func(ctx context.Context, w *symmem.World) error {
+					b, err := lla2a.OpenBlocksShared(ctx, w.Team(), 100, shared)
+					if err != nil {
+						return err
+					}
+					if w.Rank() == 1 {
+						<-given
+						if err := play(ctx, b); !errors.Is(err, symmem.ErrAborted) {
+							return fmt.Errorf("after the other gave up: %v", err)
+						}
+						return nil
+					}
+					defer close(given)
+					short, cancel := context.WithTimeout(ctx, 3*time.Millisecond)
+					defer cancel()
+					var late *symmem.TimeoutError
+					if err := play(short, b); !errors.As(err, &late) || len(late.Missing) != 1 || late.Missing[0] != 1 {
+						return fmt.Errorf("alone: %v", err)
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
+
 func TestBlocksMisuse(t *testing.T) {
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
 		for _, most := range []int{-1, 1 << 30} {

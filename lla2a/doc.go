@@ -6,7 +6,8 @@
 //
 // A Session is the element interface: Send, Recv, Bcast, RecvAll, EndEpoch, for
 // any pointer-free type. Blocks carries small blocks of bytes for the front
-// door's collectives.
+// door's collectives, in slots that begin with a tagged cache line, or through
+// common memory where ranks share CPUs.
 //
 // The invariant: a receive returns what the named sender sent in this epoch, or
 // an error. Slot j of sender s is at one place that nobody but s writes, so the

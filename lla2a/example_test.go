@@ -2,6 +2,7 @@ package lla2a_test
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"log"
 
@@ -77,4 +78,36 @@ func ExampleSession_Send() {
 	// Output:
 	// 3 1.5
 	// 1 0.5
+}
+
+// Small vectors are reduced by all members at once, each in rank order, so that
+// all have the same bits.
+func ExampleBlocks_AllReduce() {
+	sum := func(dst []byte, parts ...[]byte) {
+		total := uint64(0)
+		for _, p := range parts {
+			total += binary.LittleEndian.Uint64(p)
+		}
+		binary.LittleEndian.PutUint64(dst, total)
+	}
+	err := symmem.Run(context.Background(), 3, func(ctx context.Context, w *symmem.World) error {
+		call := symmem.Record{Op: symmem.OpAllReduce, Engine: symmem.EngineLL64, EltSize: 8, Count: 1}
+		blocks, err := lla2a.OpenBlocks(ctx, w.Team(), call, 64)
+		if err != nil {
+			return err
+		}
+		v := make([]byte, 8)
+		binary.LittleEndian.PutUint64(v, uint64(100+w.Rank()))
+		if err := blocks.AllReduce(ctx, call, v, v, sum); err != nil {
+			return err
+		}
+		if w.Rank() == 2 {
+			fmt.Println(binary.LittleEndian.Uint64(v))
+		}
+		return blocks.Close(ctx)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 303
 }
