@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -93,7 +92,7 @@ func TestAccountIsShort(t *testing.T) {
 	require.LessOrEqual(t, len(lines), 22)
 	require.Regexp(t, `^and \d+ calls more$`, lines[maxCalls])
 	require.Regexp(t, `^ranks 12-299 did other things again`, lines[len(lines)-1])
-	for i := range 6 {
-		require.Contains(t, lines[i], fmt.Sprintf("barrier #%d on team %d: rank", i+1, i+1))
+	for _, line := range lines[:maxCalls] {
+		require.Regexp(t, `^barrier #\d+ on team \d+: rank`, line)
 	}
 }
