@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/symwin/symwin/symmem"
+	shmsync "github.com/symwin/symwin/sync"
 )
 
 // block is one allocation of the symmetric heap, without its element type:
@@ -26,16 +27,29 @@ type block struct {
 	taken   int64 // bytes in all, whole pages
 
 	data [][]byte // by rank
-	// in is the lines that others store into, one per sender; out the own line
-	// in each receiver's window; sent what this rank has stored there. A line
-	// has one writer, its sender, who therefore counts privately and never has
-	// to read it back. See Signal.
-	in   []signalLine
-	out  []*signalLine
-	sent []signalLine
+	// in is the lines that others store into, one per sender; to the way to each
+	// receiver.
+	in []signalLine
+	to []receiver
+
+	// What every operation looks at, so that it is at hand.
+	team    *symmem.Team
+	eltSize int64
+	// fenced: there are ranks that share CPUs, where all sleep often.
+	fenced bool
 
 	freed  atomic.Bool
 	handed atomic.Bool // Local or Peer gave out a slice
+}
+
+// receiver is what a signal to one rank needs: the own line in its window, what
+// this rank has stored there, and its doorbell. A line has one writer, its sender,
+// who therefore counts privately and never has to read it back. See Signal.
+type receiver struct {
+	rank int
+	line *signalLine
+	sent signalLine
+	bell *shmsync.Doorbell
 }
 
 const (
@@ -60,16 +74,16 @@ func (b *block) call(op symmem.Op) symmem.Record {
 // attach computes all addresses, once the place is agreed upon.
 func (b *block) attach() {
 	w := b.heap.w
+	b.team, b.eltSize, b.fenced = w.Team(), b.kind.size, w.Crowded()
 	for r := range w.Size() {
 		all := w.Window(r)[b.off : b.off+b.taken]
 		b.data = append(b.data, all[:b.size:b.size])
 		lines := signalLines(all[b.signals:], w.Size())
-		b.out = append(b.out, &lines[w.Rank()])
+		b.to = append(b.to, receiver{rank: r, line: &lines[w.Rank()], bell: b.team.Bell(r)})
 		if r == w.Rank() {
 			b.in = lines
 		}
 	}
-	b.sent = make([]signalLine, w.Size())
 }
 
 // ErrFreed: the window, or one that a Span lies in, was freed. It is
@@ -111,6 +125,15 @@ func (b *block) span(off, n int) Span {
 
 // reach is elements off to off+n on rank r, for an operation that begins.
 func (b *block) reach(r, off, n int) ([]byte, error) {
+	if b.freed.Load() || b.team.Ended() || uint(r) >= uint(len(b.data)) || !b.inside(off, n) {
+		return nil, b.refusal(r, off, n)
+	}
+	at := int64(off) * b.eltSize
+	return b.data[r][at : at+int64(n)*b.eltSize], nil
+}
+
+// refusal is why an operation that began was refused.
+func (b *block) refusal(r, off, n int) error {
 	err := b.usable()
 	if err == nil {
 		err = b.checkRank(r)
@@ -118,9 +141,5 @@ func (b *block) reach(r, off, n int) ([]byte, error) {
 	if err == nil && !b.inside(off, n) {
 		err = b.errOutside(off, n)
 	}
-	if err != nil {
-		return nil, err
-	}
-	at, size := int64(off)*b.kind.size, int64(n)*b.kind.size
-	return b.data[r][at : at+size], nil
+	return err
 }

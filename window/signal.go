@@ -31,30 +31,49 @@ func checkSignal(idx int) error {
 // acquire and compares with ≥, since the sender may be ahead. For one receiver
 // and index, one goroutine at a time. Errors as those of Put.
 func (w *Window[T]) Signal(to, idx int) error {
-	err := w.b.mayPut(to, idx)
-	if err != nil {
-		return fmt.Errorf("signal to rank %d: %w", to, err)
+	b := w.b
+	if b.freed.Load() || b.team.Ended() || uint(to) >= uint(len(b.to)) || uint(idx) >= Signals {
+		return b.signalRefused(to, idx)
 	}
-	w.b.signal(to, idx)
+	b.signal(&b.to[to], idx)
 	return nil
 }
 
 // PutSignal is Put and then Signal: rank to, having waited for the count, sees
 // all of src. Nothing is stored if either is refused.
 func (w *Window[T]) PutSignal(to, off int, src []T, idx int) error {
-	dst, err := w.b.reach(to, off, len(src))
+	if w.b.putSignal(to, off, len(src), Raw(src), idx) {
+		return nil
+	}
+	return w.b.putRefused(to, off, len(src), idx)
+}
+
+// putSignal is PutSignal for n elements, if it is not to be refused. It is one
+// piece because each call it would be made of shows between the arrival of a
+// signal and the answer to it (two ranks, 8 bytes: 157 ns one way, 140 so).
+func (b *block) putSignal(to, off, n int, src []byte, idx int) bool {
+	if b.freed.Load() || b.team.Ended() || uint(to) >= uint(len(b.to)) || !b.inside(off, n) || uint(idx) >= Signals {
+		return false
+	}
+	dst := b.data[to][int64(off)*b.eltSize:]
+	if len(src) <= nearPut {
+		copy(dst, src)
+	} else {
+		put(dst, src)
+	}
+	b.signal(&b.to[to], idx)
+	return true
+}
+
+func (b *block) putRefused(to, off, n, idx int) error {
+	err := b.refusal(to, off, n)
 	if err == nil {
 		err = checkSignal(idx)
 	}
-	if err != nil {
-		return fmt.Errorf("put to rank %d: %w", to, err)
-	}
-	put(dst, Raw(src))
-	w.b.signal(to, idx)
-	return nil
+	return fmt.Errorf("put to rank %d: %w", to, err)
 }
 
-func (b *block) mayPut(to, idx int) error {
+func (b *block) signalRefused(to, idx int) error {
 	err := b.usable()
 	if err == nil {
 		err = b.checkRank(to)
@@ -62,17 +81,25 @@ func (b *block) mayPut(to, idx int) error {
 	if err == nil {
 		err = checkSignal(idx)
 	}
-	return err
+	return fmt.Errorf("signal to rank %d: %w", to, err)
 }
 
-// signal stores the count after the data (release), then passes a full barrier,
-// and only then looks whether the receiver sleeps: of its going to sleep and this
-// look, one sees the other.
-func (b *block) signal(to, idx int) {
-	b.sent[to][idx]++
-	line.StoreRelease64(&b.out[to][idx], b.sent[to][idx])
+// signal stores the count after the data (release) and looks whether the receiver
+// sleeps. Where ranks share CPUs, and so sleep often, it passes a full barrier in
+// between: of the receiver's going to sleep and this look, one sees the other.
+// Where each has its own the barrier would last until both lines have travelled,
+// and who is just parking may be missed: for a millisecond, or until this rank's
+// next wait, which passes one.
+func (b *block) signal(to *receiver, idx int) {
+	count := to.sent[idx] + 1
+	line.StoreRelease64(&to.line[idx], count)
+	to.sent[idx] = count
 	failpoint.Hit(failpoint.SignalStored)
-	b.heap.w.Team().Ring(to)
+	if b.fenced {
+		b.team.Ring(to.rank)
+		return
+	}
+	to.bell.Ring()
 }
 
 // WaitSignal waits until rank from has counted its signal idx at this rank up to
@@ -93,6 +120,45 @@ func (w *Window[T]) WaitSignal(ctx context.Context, from, idx int, atLeast uint6
 }
 
 func (b *block) await(ctx context.Context, from, idx int, atLeast uint64) (uint64, error) {
+	if b.freed.Load() || uint(from) >= uint(len(b.in)) || uint(idx) >= Signals || b.team.Ended() {
+		return b.last(from, idx, atLeast)
+	}
+	word := &b.in[from][idx]
+	if count := atomic.LoadUint64(word); count >= atLeast {
+		return count, nil
+	}
+	if !b.fenced {
+		// The signal of a rank with a CPU of its own is mostly on its way.
+		for range eagerLooks {
+			line.Pause()
+			if count := atomic.LoadUint64(word); count >= atLeast {
+				return count, nil
+			}
+		}
+	}
+	x := b.heap.waiters.take(b.team)
+	x.come = come{b: b, word: word, from: from, atLeast: atLeast}
+	var err error
+	if !x.watch.Quick(&x.come) {
+		b.team.RingAll()
+		what := symmem.Record{Op: symmem.OpWaitSignal, Count: atLeast, Root: from, Digest: uint64(idx)}
+		err = x.watch.Wait(ctx, what, &x.come)
+	}
+	x.come = come{}
+	b.heap.waiters.put(x)
+	if b.freed.Load() {
+		return 0, ErrFreed
+	}
+	return atomic.LoadUint64(word), err
+}
+
+// eagerLooks are as many as a signal takes that is sent at once, two or three
+// flights of a line.
+const eagerLooks = 200
+
+// last is a wait that must not begin: what has come has come, if it could be
+// looked at.
+func (b *block) last(from, idx int, atLeast uint64) (uint64, error) {
 	unusable := b.usable()
 	if unusable != nil && errors.Is(unusable, symmem.ErrClosed) {
 		return 0, unusable
@@ -104,23 +170,10 @@ func (b *block) await(ctx context.Context, from, idx int, atLeast uint64) (uint6
 	if err != nil {
 		return 0, err
 	}
-	word := &b.in[from][idx]
-	if count := atomic.LoadUint64(word); count >= atLeast {
+	if count := atomic.LoadUint64(&b.in[from][idx]); count >= atLeast {
 		return count, nil
 	}
-	if unusable != nil {
-		return 0, unusable
-	}
-	x := b.heap.waiters.take(b.heap.w.Team())
-	x.come = come{b: b, word: word, from: from, atLeast: atLeast}
-	what := symmem.Record{Op: symmem.OpWaitSignal, Count: atLeast, Root: from, Digest: uint64(idx)}
-	err = x.watch.Wait(ctx, what, &x.come)
-	x.come = come{}
-	b.heap.waiters.put(x)
-	if b.freed.Load() {
-		return 0, ErrFreed
-	}
-	return atomic.LoadUint64(word), err
+	return 0, unusable
 }
 
 // come is the condition that a signal has come, or never will because its window
