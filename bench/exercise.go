@@ -17,6 +17,8 @@ type exercise struct {
 	// operations out gets new data, and after it in is compared, outside the
 	// clock.
 	out, in []part
+	// common: what is sent is for everybody, so it is not another for each.
+	common bool
 	// load and wrong replace that where data is not simply carried: load puts the
 	// data of a round in place, wrong counts the bytes that are not as they should
 	// be after it.
@@ -106,8 +108,16 @@ func (x *exercise) fill(round uint64) {
 		return
 	}
 	for _, p := range x.out {
-		stream{round, x.hands.me, p.peer}.fill(p.bytes)
+		stream{round, x.hands.me, x.to(p.peer)}.fill(p.bytes)
 	}
+}
+
+// to is whom the data for peer is for.
+func (x *exercise) to(peer int) int {
+	if x.common {
+		return 0
+	}
+	return peer
 }
 
 // wrongBytes counts what has not arrived as it was sent last.
@@ -119,7 +129,7 @@ func (x *exercise) wrongBytes(round uint64) (wrong int) {
 		if x.hands.writes {
 			wrong += wrongWords(p.bytes, rewritten(p.peer, x.hands.count))
 		} else {
-			wrong += stream{round, p.peer, x.hands.me}.wrong(p.bytes)
+			wrong += stream{round, p.peer, x.to(x.hands.me)}.wrong(p.bytes)
 		}
 	}
 	return wrong

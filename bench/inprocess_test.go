@@ -69,6 +69,13 @@ func TestOperationsMoveEveryByteInProcess(t *testing.T) {
 		"alltoall -n 3 --engine ll16 -m 8:77 -f 9 --dst private", "alltoall -n 5 --engine ce -m 8:5001 -f 700",
 		"alltoall -n 3 -m 7:5001 -f 9 --touch read", "alltoall -n 3 -m 7:5001 -f 9 --touch full",
 		"alltoallv -n 3 -m 1:3000 -f 100 --touch full", "alltoallv-skewed -n 5 -m 1:3000 -f 100", "alltoallv-skewed -n 2 -m 64:64 --dst private",
+		"allgather -n 3 -m 8:20001 -f 50", "allgather -n 2 -m 8:3000 -f 300 --inplace", "allgather -n 3 --engine ll64 -m 8:3000 -f 300 --touch full",
+		"gather -n 3 -m 8:20001 -f 50", "gather -n 2 -m 8:3000 -f 300 --inplace --dst private", "gather -n 3 --engine ce -m 8:3000 -f 300 --touch full",
+		"scatter -n 3 -m 8:20001 -f 50", "scatter -n 2 -m 8:3000 -f 300 --inplace", "scatter -n 3 --engine ll64 -m 8:3000 -f 300 --touch full",
+		"broadcast -n 3 -m 8:200001 -f 500", "broadcast -n 2 --engine ce -m 8:3000 -f 300 --touch full",
+		"reduce -n 3 -m 8:200008 -f 100", "reduce -n 2 -m 8:8 --inplace", "reduce -n 3 --engine ce -m 8:3200 -f 20 --touch full",
+		"allreduce -n 3 -m 4:200000 -f 50", "allreduce -n 2 -m 8:800 -f 100 --inplace --dst private", "allreduce -n 3 --engine ll64 -m 8:3200 -f 20 --touch full",
+		"reducescatter -n 3 -m 4:40000 -f 100", "reducescatter -n 2 -m 8:800 -f 100 --inplace", "reducescatter -n 3 --engine ce -m 8:3200 -f 20 --touch full",
 	} {
 		t.Run(line, func(t *testing.T) {
 			q, err := parse(strings.Fields(line))
@@ -120,7 +127,7 @@ func TestDamagedDataIsFound(t *testing.T) {
 	for _, line := range []string{
 		"latency --engine ll16 -m 8:8", "latency --engine ce -m 1001:1001", "put -m 64:64", "bibw -m 8:8", "rate -m 8:8",
 		"alltoall -n 3 -m 8:8", "alltoall --engine ce -n 2 -m 4097:4097 --dst private", "alltoall -n 2 -m 64:64 --touch full",
-		"alltoallv-skewed -n 2 -m 99:99",
+		"alltoallv-skewed -n 2 -m 99:99", "allgather -n 3 -m 64:64", "broadcast -n 2 -m 3000:3000", "scatter -n 3 -m 8:8", "allreduce -n 2 -m 400:400", "reducescatter -n 3 -m 80:80 --touch full",
 	} {
 		for what, damage := range damages {
 			t.Run(line+" "+what, func(t *testing.T) {

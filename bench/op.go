@@ -57,7 +57,7 @@ type way struct {
 var ops []*op
 
 func init() {
-	ops = []*op{latency, bandwidth, bothWays, rate, put, barrier, allToAll, allToAllv, allToAllvSkewed, startup, wait, limits}
+	ops = []*op{latency, bandwidth, bothWays, rate, put, barrier, allToAll, allToAllv, allToAllvSkewed, allGather, gather, scatter, broadcast, reduce, allReduce, reduceScatter, startup, wait, limits}
 }
 
 // later are engines that are spoken of already, and come with what they carry.
