@@ -2,7 +2,6 @@ package lla2a
 
 import (
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/symwin/symwin/epoch"
 )
@@ -11,7 +10,7 @@ import (
 const Lap = epoch.Lap
 
 // BytesOf is the memory of a value.
-func BytesOf[T any](v *T) []byte { return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v)) }
+func BytesOf[T any](v *T) []byte { return bytesOf(v) }
 
 // StartAt makes epoch i the present one, as if all before it had been played. All
 // members call it, between two barriers.
@@ -59,11 +58,9 @@ func (s *Session[T]) BlockWords() []uint64 {
 // OldTags counts the tags in the own block that are of the lap before, for
 // somebody who is in the first half of a lap.
 func (s *Session[T]) OldTags() (old int) {
-	for l := 1; l < 1+2*s.slots; l += s.layout.lines {
-		if s.layout.cell {
-			old += oldTag(s.layout.tag(s.mine, l), 0)
-		} else {
-			old += oldTag(&s.mine[2*l], 32) + oldTag(&s.mine[2*l+1], 32)
+	for l := 1; l+s.layout.lines <= 1+2*s.slots; l += s.layout.lines {
+		if atomic.LoadUint64(s.layout.tag(s.mine, l)) >= 1<<31 {
+			old++
 		}
 	}
 	return old
@@ -74,7 +71,3 @@ func (s *Session[T]) Looks() int { return s.looks }
 
 // Debug is whether this build looks for misuse.
 const Debug = debug
-
-func oldTag(word *uint64, shift uint) int {
-	return int(atomic.LoadUint64(word) >> shift >> 31 & 1)
-}

@@ -149,9 +149,9 @@ func (s *Session[T]) Close(ctx context.Context) error {
 }
 
 // refused reports whether an operation on slot j, of or to a member, may not
-// start; refusal says why. What it looks at stays in the cache.
+// start; refusal says why that, or Team.Ended, is so.
 func (s *Session[T]) refused(peer, j int) bool {
-	return uint(peer) >= uint(len(s.peers)) || uint(j) >= uint(s.perPeer) || s.shut || s.team.Ended()
+	return uint(peer) >= uint(len(s.peers)) || uint(j) >= uint(s.perPeer) || s.shut
 }
 
 func (s *Session[T]) refusal(op symmem.Op, peer, j int) error {

@@ -13,20 +13,26 @@ func (s *Session[T]) Recv(ctx context.Context, from, j int) (T, error) {
 	if s.refused(from, j) {
 		return *new(T), s.refusal(symmem.OpRecv, from, j)
 	}
-	if !s.layout.holds(s.mine, s.lineOf(from, j), s.tag) {
+	l := s.lineOf(from, j)
+	come := s.layout.holds(s.mine, l, s.tag)
+	// Looked at second: while the line is on its way that costs nothing.
+	if s.team.Ended() {
+		return *new(T), s.refusal(symmem.OpRecv, from, j)
+	}
+	if !come {
 		if err := s.await(ctx, from, 1, j); err != nil {
 			return *new(T), err
 		}
 	}
 	s.hear(from)
-	return get[T](s.layout, s.mine, s.lineOf(from, j), s.tag), nil
+	return *element[T](s.mine, l), nil
 }
 
 // RecvAll receives slot j of every member, the own one included, into dst by
 // rank. Every member must have sent it (Bcast does). An error is local: the call
 // may be repeated, and what is in dst until then is not to be used.
 func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
-	if s.refused(0, j) {
+	if s.refused(0, j) || s.team.Ended() {
 		return s.refusal(symmem.OpRecv, 0, j)
 	}
 	if len(dst) < len(s.peers) {
@@ -37,7 +43,7 @@ func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
 	}
 	for from := range s.peers {
 		s.hear(from)
-		dst[from] = get[T](s.layout, s.mine, s.lineOf(from, j), s.tag)
+		dst[from] = *element[T](s.mine, s.lineOf(from, j))
 	}
 	return nil
 }
@@ -49,7 +55,7 @@ func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
 // say. What is called at once, and errors, are as for RecvAll; fold is called
 // only when all elements have come.
 func RecvReduce[T, A any](ctx context.Context, s *Session[T], j int, acc A, fold func(acc A, v T) A) (A, error) {
-	if s.refused(0, j) {
+	if s.refused(0, j) || s.team.Ended() {
 		return acc, s.refusal(symmem.OpRecv, 0, j)
 	}
 	if err := s.await(ctx, 0, len(s.peers), j); err != nil {
@@ -57,7 +63,7 @@ func RecvReduce[T, A any](ctx context.Context, s *Session[T], j int, acc A, fold
 	}
 	for from := range s.peers {
 		s.hear(from)
-		acc = fold(acc, get[T](s.layout, s.mine, s.lineOf(from, j), s.tag))
+		acc = fold(acc, *element[T](s.mine, s.lineOf(from, j)))
 	}
 	return acc, nil
 }

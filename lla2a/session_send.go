@@ -12,7 +12,7 @@ import (
 // block still holds what it may want; then it waits for room, and may be
 // repeated if that wait fails. Sending to oneself is legal.
 func (s *Session[T]) Send(ctx context.Context, to, j int, v T) error {
-	if s.refused(to, j) {
+	if s.refused(to, j) || s.team.Ended() {
 		return s.refusal(symmem.OpSend, to, j)
 	}
 	if debug {
@@ -35,7 +35,7 @@ func (s *Session[T]) Send(ctx context.Context, to, j int, v T) error {
 // the own rank, so that members do not all write to the same one first. If it has
 // to wait for room and that fails, nothing was sent.
 func (s *Session[T]) Bcast(ctx context.Context, j int, v T) error {
-	if s.refused(0, j) {
+	if s.refused(0, j) || s.team.Ended() {
 		return s.refusal(symmem.OpSend, 0, j)
 	}
 	for to := range s.peers {

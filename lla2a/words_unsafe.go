@@ -8,17 +8,14 @@ func blockOf(b []byte, lines int) block {
 	return block(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), 2*lines))
 }
 
-// inCell is the element in the cell at line l, which begins on a cache line.
-func inCell[T any](b block, l int) *T {
-	cell := b[2*l:]
-	_ = cell[(unsafe.Sizeof(*new(T))-1)/wordBytes]
-	return (*T)(unsafe.Pointer(unsafe.SliceData(cell)))
+// element is the element at line l. It is aligned for every type.
+func element[T any](b block, l int) *T {
+	words := b[2*l:]
+	_ = words[(unsafe.Sizeof(*new(T))-1)/8]
+	return (*T)(unsafe.Pointer(unsafe.SliceData(words)))
 }
 
-// word is an element of up to 8 bytes as a word; fromWord is its inverse.
-func word[T any](v *T) (w uint64) {
-	*(*T)(unsafe.Pointer(&w)) = *v
-	return w
+// bytesOf is the memory of an element.
+func bytesOf[T any](v *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }
-
-func fromWord[T any](w uint64) T { return *(*T)(unsafe.Pointer(&w)) }
