@@ -139,6 +139,11 @@ func TestWhatCannotBeMeasuredIsSaidInOneLine(t *testing.T) {
 		"alltoall --peer openmpi,nccl":             `no "nccl"; there are openmpi, mpich,`,
 		"alltoall --engine ll64":                   "comes with that engine; there is auto, ll16 and ce",
 		"alltoall --engine views":                  "comes with that engine",
+		"rate -b 7 -e 7":                           "not 7; take sizes among these",
+		"latency --dst private":                    "leave out --dst",
+		"startup --tails":                          "leave out --tails",
+		"barrier -b 8":                             "barrier has no sizes",
+		"alltoall -m :":                            "no size and no range",
 		"alltoall --inplace":                       "cannot be done in place",
 		"barrier --touch read":                     "no data that a program could touch",
 		"limits --peer unix":                       "leave out --peer",
@@ -168,6 +173,19 @@ func TestASharedMemoryFileSystemThatIsTooSmallIsToldBefore(t *testing.T) {
 	require.ErrorContains(t, allToAll.carries(j, j.task(1<<20)), "does not fit "+shm.Dir())
 	j.shm = 16 << 20
 	require.NoError(t, allToAll.carries(j, j.task(1<<20)))
+}
+
+// What is compared takes memory of its own.
+func TestTheMemoryOfTheLimitCounts(t *testing.T) {
+	have, ok := availableMemory()
+	if !ok {
+		t.Skip("the memory is not known")
+	}
+	c := config{Ranks: 2, CPUs: []int{0, 1}, Window: maxSize}
+	j := &job{config: c, request: &request{engine: auto, dst: dstWindow}, op: allToAll}
+	size := have / 12 // 2 ranks: 8 × size of ours, and as much for the limit
+	require.ErrorContains(t, allToAll.carries(j, j.task(size)), "does not fit the memory")
+	require.NoError(t, allToAll.carries(j, j.task(size/4)))
 }
 
 // Sizes that nobody asked for do not stand in the way.

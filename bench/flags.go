@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -53,6 +54,9 @@ func flagSet(q *request) *pflag.FlagSet {
 	flag("max", "e", "the largest `SIZE`", sizeInto(&q.high))
 	flag("message-size", "m", "both, as OSU does: `[MIN:]MAX`", func(s string) error {
 		low, high, two := strings.Cut(s, ":")
+		if low == "" && high == "" {
+			return fmt.Errorf("%q is no size and no range of sizes", s)
+		}
 		if !two {
 			low, high = "", s
 		}
@@ -77,7 +81,7 @@ func flagSet(q *request) *pflag.FlagSet {
 		q.factor = n
 		return nil
 	})
-	flag("iters", "i", "`N` operations inside the clock in each repetition, rounded up to whole blocks; auto (default): as many as fit into 0.2 s a row", func(s string) error {
+	flag("iters", "i", "`N` operations inside the clock in each repetition, rounded up to whole blocks; auto (default): as many as fit into 0.2 s a row, as always for peers", func(s string) error {
 		if s == auto {
 			q.iters = 0
 			return nil
@@ -101,10 +105,16 @@ func flagSet(q *request) *pflag.FlagSet {
 		return nil
 	})
 	fs.BoolVar(&q.inPlace, "inplace", false, "source and destination are the same memory")
-	flag("dst", "", "`WHERE` the data of alltoall(v) arrives: window (default; one copy), private (any memory, the engine copies out)", oneOf(&q.dst, dstWindow, dstPrivate))
+	flag("dst", "", "`WHERE` the data of a collective arrives: window (default; one copy), private (any memory, the engine copies out)", oneOf(&q.dst, dstWindow, dstPrivate))
 	fs.BoolVar(&q.tails, "tails", false, "for each row also time single operations, in a pass of their own: a # line with p50 to p99.99")
 	flag("format", "", "`FORMAT` of the rows: table (default), json (an object a line), csv, gobench (for benchstat)", oneOf(&q.format, formats...))
-	fs.StringVar(&q.file, "out", "", "write to `FILE` instead of the standard output")
+	flag("out", "", "write to `FILE` instead of the standard output", func(s string) error {
+		if s == "" {
+			return errors.New("it is the name of a file")
+		}
+		q.file = s
+		return nil
+	})
 	flag("peer", "", "`LIST` of others to measure in turns with symwin: "+strings.Join(peers.Names, ", ")+", or all", func(s string) error {
 		q.peers = nil
 		for name := range strings.SplitSeq(s, ",") {

@@ -25,16 +25,16 @@ func newGobench(w io.Writer, j *job, m Meta) (output, error) {
 }
 
 func (g *gobench) row(r Row) error {
-	err := g.lines(r, "symwin-"+r.Engine, r.each)
+	err := g.lines(r, "symwin-"+r.Engine, r.each, r.Iters)
 	for _, name := range g.peers {
 		if p := r.peer(name); err == nil && p.P50.ok() {
-			err = g.lines(r, name, p.each)
+			err = g.lines(r, name, p.each, p.iters)
 		}
 	}
 	return err
 }
 
-func (g *gobench) lines(r Row, by string, each []summary) error {
+func (g *gobench) lines(r Row, by string, each []summary, iters int) error {
 	name := "Benchmark" + strings.ToUpper(r.Op[:1]) + r.Op[1:] + fmt.Sprintf("/ranks=%d", r.Ranks)
 	if len(g.job.sizes) > 0 {
 		name += fmt.Sprintf("/bytes=%d", r.Bytes)
@@ -48,7 +48,7 @@ func (g *gobench) lines(r Row, by string, each []summary) error {
 		if total := g.job.op.total; total != nil {
 			rate = fmt.Sprintf("\t%10.4f GB/s", float64(total(r.Ranks, r.Bytes))/float64(s.P50)/1e3)
 		}
-		if _, err := fmt.Fprintf(g.w, "%-64s\t%10d\t%14.2f ns/op%s\n", name, r.Iters/r.Reps, 1e3*float64(s.P50), rate); err != nil {
+		if _, err := fmt.Fprintf(g.w, "%-64s\t%10d\t%14.2f ns/op%s\n", name, iters/len(each), 1e3*float64(s.P50), rate); err != nil {
 			return err
 		}
 	}

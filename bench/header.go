@@ -46,14 +46,17 @@ func header(w io.Writer, j *job, m Meta) error {
 
 // wherein says where the data goes, where there is a choice.
 func (j *job) wherein() string {
-	switch j.op {
-	case allToAll, allToAllv, allToAllvSkewed:
-		if j.dst == dstPrivate {
-			return ", private memory into private memory"
-		}
-		return ", private memory into a window"
+	switch {
+	case j.op.total == nil || j.op.pairs: // no collective that moves data
+		return ""
+	case j.inPlace && j.dst == dstPrivate:
+		return ", in place in private memory"
+	case j.inPlace:
+		return ", in place in a window"
+	case j.dst == dstPrivate:
+		return ", private memory into private memory"
 	}
-	return ""
+	return ", private memory into a window"
 }
 
 // touched says what --touch means.

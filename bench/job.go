@@ -109,6 +109,12 @@ func (j *job) allows() error {
 		return fmt.Errorf("%s moves no data that a program could touch; leave out --touch", o.name)
 	case j.inPlace && !w.inPlace:
 		return fmt.Errorf("%s by %s cannot be done in place; leave out --inplace", o.name, j.engine)
+	case j.dst == dstPrivate && j.wherein() == "":
+		return fmt.Errorf("%s has no choice of where its data arrives; leave out --dst", o.name)
+	case j.tails && o.own != nil:
+		return fmt.Errorf("%s times single operations already; leave out --tails", o.name)
+	case o.high == 0 && j.low+j.high+j.factor != 0:
+		return fmt.Errorf("%s has no sizes; leave out --min, --max and --factor", o.name)
 	case len(j.peers) > 0 && o.trials != nil:
 		return fmt.Errorf("%s is about this machine alone; leave out --peer", o.name)
 	}

@@ -26,10 +26,14 @@ func twice(_ *config, t task) int64 { return 2 * t.Bytes }
 
 // anElement refuses sizes that are no element of a session.
 func anElement(_ *config, t task) error {
-	if elements[t.Bytes] == nil {
+	switch {
+	case elements[t.Bytes] != nil:
+		return nil
+	case t.Engine == auto: // it has no other engine
+		return fmt.Errorf("%s has elements of 1, 2, 4 … %d bytes, not %d; take sizes among these", t.Op, maxElement, t.Bytes)
+	default:
 		return fmt.Errorf("%s by ll16 has elements of 1, 2, 4 … %d bytes, not %d; lower --max or take --engine auto", t.Op, maxElement, t.Bytes)
 	}
-	return nil
 }
 
 // courier carries messages of one size between the two ranks of a pair.

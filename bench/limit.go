@@ -46,14 +46,22 @@ func (d *driver) limit(ctx context.Context, t trial) (*limit, error) {
 	} else if d.Ranks > 1 {
 		l.terms = append(l.terms, term{twoLines, nil, 1, nothing})
 	}
-	if t.task.Bytes > exchangeBytes {
-		copiers := int64(min(d.Ranks, len(d.CPUs)))
-		each := (d.op.moved(d.Ranks, t.task.Bytes) + copiers - 1) / copiers
-		if err := add(copying, idCopy, 1, task{Op: copying, Bytes: each, Ranks: int(copiers)}); err != nil {
+	if copiers, each := d.op.copies(&d.config, t.task.Bytes); copiers > 0 {
+		if err := add(copying, idCopy, 1, task{Op: copying, Bytes: each, Ranks: copiers}); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
+}
+
+// copies says how many ranks copy how much each for the limit of one size; none
+// where only the exchange counts.
+func (o *op) copies(c *config, bytes int64) (copiers int, each int64) {
+	if o.moved == nil || bytes <= exchangeBytes {
+		return 0, 0
+	}
+	n := int64(max(min(c.Ranks, len(c.CPUs)), 1))
+	return int(n), (o.moved(c.Ranks, bytes) + n - 1) / n
 }
 
 func (l *limit) subjects() (list []subject) {

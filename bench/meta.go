@@ -33,12 +33,23 @@ func newMeta(j *job, args []string, rivals []*rival) Meta {
 	host, _ := os.Hostname()
 	m := Meta{
 		Host: host, CPU: cpuModel(len(j.CPUs)), Kernel: kernel(), Go: goVersion(), Commit: commit(),
-		Command: "shmrun bench " + strings.Join(args, " "), Bind: j.binding(), Peers: map[string]PeerMeta{},
+		Command: "shmrun bench " + shellWords(args), Bind: j.binding(), Peers: map[string]PeerMeta{},
 	}
 	for _, r := range rivals {
 		m.Peers[r.name] = r.about
 	}
 	return m
+}
+
+// shellWords is args as a shell would read them again.
+func shellWords(args []string) string {
+	words := make([]string, len(args))
+	for k, a := range args {
+		if words[k] = a; a == "" || strings.ContainsAny(a, " \t\n\"'`$\\&|;<>()*?[]#~{}!") {
+			words[k] = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // commit is the revision that was built, with a + behind it if the tree was

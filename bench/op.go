@@ -127,6 +127,9 @@ func (o *op) carries(j *job, t task) error {
 		return fmt.Errorf("%s %s: need %d bytes, have %d; take --backing memfd or lower --max", what, shm.Dir(), need, have)
 	}
 	need := (window + memory) * n
+	if copiers, each := o.copies(&j.config, t.Bytes); copiers > 0 { // from and to, beside ours
+		need += 2 * int64(copiers) * each
+	}
 	if have, ok := availableMemory(); ok && need > have {
 		return fmt.Errorf("%s the memory: need %d bytes, have %d; lower --max or -n", what, need, have)
 	}

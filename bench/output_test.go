@@ -37,14 +37,14 @@ func TestFormats(t *testing.T) {
 			summary: summary{OpsPerBlock: 120, Min: 0.171, Avg: 0.1903, P50: 0.18764321, P99: 0.23, Max: 1.5},
 			Algbw:   0.0853, Busbw: 0.0426, Wrong: &right, Limit: 0.1124, Of: "two16", State: "112ns",
 			Peers: map[string]PeerFigure{
-				"openmpi": {P50: 0.41, Ratio: 2.185, each: each(0.41, 0.42)},
+				"openmpi": {P50: 0.41, Ratio: 2.185, each: each(0.41, 0.42), iters: 500_000},
 				"mpich":   {P50: none(), Ratio: none(), Failed: "hung"},
 				"ucx":     {P50: none(), Ratio: none()},
 			}, each: each(0.187, 0.188)},
 		{Op: "alltoall", Engine: "auto", Ranks: 2, Bytes: 1 << 20, Touch: touchNone, Iters: 1024, Reps: 2,
 			summary: summary{OpsPerBlock: 1, Min: 330, Avg: 400.25, P50: 341.5, P99: 1022.75, Max: 2044},
 			Algbw:   6.1411, Busbw: 3.0705, Wrong: &wrong, Limit: 251.5, Of: "two16+copy", State: moved,
-			Peers: map[string]PeerFigure{"openmpi": {P50: 612.5, Ratio: none(), each: each(612.5)}}, each: each(341.5, 342)},
+			Peers: map[string]PeerFigure{"openmpi": {P50: 612.5, Ratio: none(), each: each(612.5), iters: 300}}, each: each(341.5, 342)},
 	}
 	meta := Meta{
 		Host: "box", CPU: "Some CPU, 2 usable", Kernel: "Linux 6.1", Go: "go1.26 amd64", Commit: "0123456789ab",
@@ -75,6 +75,12 @@ func TestFormats(t *testing.T) {
 			golden(t, "alltoall."+format, b.Bytes())
 		})
 	}
+}
+
+// What the header says was typed can be typed again.
+func TestTheCommandIsToldAsAShellReadsIt(t *testing.T) {
+	args := []string{"put", "-x", "A=it's 2", "--out", "a b", "-n=2"}
+	require.Equal(t, `put -x 'A=it'\''s 2' --out 'a b' -n=2`, shellWords(args))
 }
 
 func TestCoreToCoreMatrix(t *testing.T) {

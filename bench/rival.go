@@ -118,6 +118,7 @@ func (r *rival) figure(row Row, slices []slice) PeerFigure {
 	}
 	for _, s := range slices {
 		f.each = append(f.each, summarize([]slice{s}))
+		f.iters += len(s.Blocks) * s.Ops
 	}
 	return f
 }

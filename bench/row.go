@@ -36,7 +36,8 @@ type PeerFigure struct {
 	Ratio  figure `json:"ratio"`            // its p50 divided by ours; above 1 we are faster
 	Failed string `json:"failed,omitempty"` // why there is none
 
-	each []summary
+	each  []summary
+	iters int // operations inside the clock, in all repetitions
 }
 
 // peer is what a peer reached, also where nothing is known of it.
