@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/symwin/symwin/internal/shm"
 )
 
 // The vocabulary of failure. Every error of the library satisfies errors.Is for
@@ -192,6 +194,8 @@ func (e *NoSpaceError) Error() string {
 	switch {
 	case strings.HasSuffix(e.Where, forControl):
 		remedy = "; free some" // whatever the backing, they are in the named file
+	case e.Where == shm.Cgroup:
+		remedy = "; ask for less, or raise the limit (memory.max, docker --memory)"
 	case strings.HasPrefix(e.Where, "/"):
 		remedy = "; free some, or put the windows elsewhere: --backing memfd (SYMWIN_BACKING=memfd)"
 	}

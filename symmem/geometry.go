@@ -93,6 +93,7 @@ type birth struct {
 	creator  uint32 // pid
 	memfdPid uint32 // where the windows' memfd is found, for BackingMemfd, before Join returns
 	memfd    uint32
+	memfdIno uint64 // and by which it is known: the pid may be another's by then
 }
 
 func (b *birth) encode() []byte {
@@ -110,6 +111,7 @@ func (b *birth) encode() []byte {
 	le.PutUint32(p[52:], b.memfd)
 	le.PutUint32(p[56:], uint32(len(b.job)))
 	copy(p[64:64+maxJob], b.job)
+	le.PutUint64(p[272:], b.memfdIno)
 	le.PutUint32(p[pageBytes-4:], crc32.Checksum(p[:pageBytes-4], castagnoli))
 	return p
 }
@@ -143,6 +145,7 @@ func decodeBirth(p []byte, fileSize int64) (birth, error) {
 		creator:  le.Uint32(p[44:]),
 		memfdPid: le.Uint32(p[48:]),
 		memfd:    le.Uint32(p[52:]),
+		memfdIno: le.Uint64(p[272:]),
 	}
 	g, err := b.Geometry.normal()
 	if err != nil || g.Window != b.Window {

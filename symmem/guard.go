@@ -174,7 +174,7 @@ func (g *guard) pollPid(s int, whole bool) {
 	// Only what proves a death is one: that no descriptor is left to look with,
 	// or that /proc cannot be read, proves nothing.
 	started := startTime(pid)
-	gone := noSuchProcess(err) || (started != 0 && started != b.who.started)
+	gone := noSuchProcess(err) || (started != 0 && b.who.started != 0 && started != b.who.started)
 	if err != nil && !gone {
 		time.Sleep(20 * time.Millisecond)
 		return

@@ -16,7 +16,7 @@ func births() []birth {
 	} {
 		b := birth{Geometry: g, job: "a-job_1.2@host", creator: 4711}
 		if g.Backing == BackingMemfd {
-			b.memfdPid, b.memfd = 4711, 9
+			b.memfdPid, b.memfd, b.memfdIno = 4711, 9, 1<<40+3
 		}
 		all = append(all, b)
 	}

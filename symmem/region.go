@@ -79,6 +79,9 @@ func createRegion(job string, g Geometry) (*region, error) {
 			return nil, fmt.Errorf("the windows' memfd: %w", err)
 		}
 		b.memfdPid, b.memfd = uint32(os.Getpid()), uint32(mem.Fd())
+		if b.memfdIno, err = mem.Inode(); err != nil {
+			return nil, errors.Join(err, mem.Close())
+		}
 	}
 	f, err := shm.Create(shm.Name(job), b.fileBytes(), b.write)
 	if err != nil {
@@ -177,6 +180,9 @@ func (r *region) mapWindows() error {
 				return fmt.Errorf("the windows' memory (descriptor %d of process %d, which created the job): %w", r.memfd, r.memfdPid, err)
 			}
 			r.winFile = mem
+			if ino, err := mem.Inode(); err != nil || ino != r.memfdIno {
+				return regionError("descriptor %d of process %d is not the windows' memory: the job's creator is gone, and its number another's", r.memfd, r.memfdPid)
+			}
 		}
 		if got := r.winFile.Size(); got != r.windowsBytes() {
 			return regionError("the windows' memory has %d bytes, should have %d", got, r.windowsBytes())
@@ -184,6 +190,7 @@ func (r *region) mapWindows() error {
 	} else {
 		r.winFile, r.winOff = r.file, r.controlBytes()
 	}
+	r.winFile.ShareWith(r.Size)
 	m, err := r.winFile.Map(r.winOff, r.windowsBytes())
 	if err != nil {
 		return fmt.Errorf("mapping %d windows of %s (address space: see ulimit -v; --window makes them smaller): %w",

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -142,6 +143,11 @@ func sameFile(a, b int) (bool, error) {
 		return false, fmt.Errorf("shm: stat: %w", err)
 	}
 	return sa.Dev == sb.Dev && sa.Ino == sb.Ino, nil
+}
+
+func inode(info fs.FileInfo) uint64 {
+	st, _ := info.Sys().(*syscall.Stat_t)
+	return st.Ino
 }
 
 // leadsTo tells whether path, not followed, means the inode behind fd.

@@ -35,14 +35,14 @@ func (e *ForeignError) Error() string {
 type NoSpaceError struct {
 	Need  int64  // bytes asked for
 	Have  int64  // bytes free when it failed; others may have taken or freed some since
-	Where string // the directory, "memory", or "the address space"
+	Where string // the directory, "memory", "the address space", or Cgroup
 	Err   error  // the kernel's error: ENOSPC or ENOMEM
 }
 
 func (e *NoSpaceError) Error() string {
 	remedy := "free some (df -h, df -i), make it larger (mount -o remount,size=..., docker --shm-size), or use a memfd backing"
 	switch e.Where {
-	case memory:
+	case memory, Cgroup:
 		remedy = "ask for less, or raise the memory limit"
 	case addresses:
 		remedy = "ask for less, or raise the limit (ulimit -v, vm.overcommit_memory)"
@@ -57,6 +57,9 @@ func (e *NoSpaceError) Unwrap() error { return e.Err }
 const (
 	memory    = "memory"
 	addresses = "the address space"
+
+	// Cgroup is the memory cgroup that this process is in, or one above it.
+	Cgroup = "the memory cgroup"
 )
 
 // inUnits writes a size as a person would: exact where it is a multiple of the unit.

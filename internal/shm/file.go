@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // File is an open region with this process's own file description, and with
@@ -20,9 +21,11 @@ type File struct {
 	name string // without the directory; a memfd has one too, which leads nowhere
 	path string // "" where there is no name to unlink (memfd)
 
-	// Two goroutines share one description, so the lock on byte 1 does not
+	sharers atomic.Int64 // see ShareWith
+
+	// Two goroutines share one description, so the locks on bytes 1 and 2 do not
 	// keep them apart.
-	unlinking sync.Mutex
+	unlinking, reserving sync.Mutex
 }
 
 // Size is the length of the region in bytes as it was when it was opened.
@@ -31,9 +34,22 @@ func (f *File) Size() int64 { return f.size }
 // Name is the region's name in Dir.
 func (f *File) Name() string { return f.name }
 
+// ShareWith says how many processes reserve memory of the region, often at the
+// same time: what decides whether a memory cgroup is tight.
+func (f *File) ShareWith(processes int) { f.sharers.Store(int64(processes)) }
+
 // Fd is the descriptor, for a header that tells peers where to look (see
 // AttachPid); -1 after Close. The File keeps it: do not close it.
 func (f *File) Fd() int { return int(f.file.Fd()) }
+
+// Inode tells this region from every other one of the machine that lives now.
+func (f *File) Inode() (ino uint64, err error) {
+	info, err := f.file.Stat()
+	if err != nil {
+		return 0, fmt.Errorf("shm: %s: %w", f.name, err)
+	}
+	return inode(info), nil
+}
 
 // Close gives up the lock and the descriptor. The name, if it is still there,
 // stays: see Unlink. A second Close does nothing.

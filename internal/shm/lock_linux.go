@@ -8,11 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The two locked bytes. Locks are advisory and say nothing about the bytes'
+// The locked bytes. Locks are advisory and say nothing about the bytes'
 // contents.
 const (
 	heldByte   = 0 // shared: the region is in use; exclusive: it is dead and being swept
 	unlinkByte = 1 // exclusive: the right to unlink a region in use
+
+	reserveByte = 2 // exclusive: the right to reserve where memory is tight
 )
 
 const (

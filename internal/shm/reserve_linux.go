@@ -19,24 +19,29 @@ const piece = 64 << 20
 // The range must not be reserved yet: when there is no room for all of it, the
 // error is a *NoSpaceError and this call gives back what it has reserved, by
 // punching a hole where it was. ErrRange: not inside the region.
+// A memory cgroup is looked at before: it does not refuse, it kills.
 // May be called concurrently for ranges that do not overlap.
 func (f *File) Reserve(off, n int64) error {
 	if err := inside(f.name, off, n, f.size); err != nil {
 		return err
 	}
 	return f.with(func(fd int) error {
-		done, err := reserve(fd, off, n)
-		if err == nil {
-			return nil
-		}
-		if undo := punch(fd, off, done); undo != nil {
-			err = errors.Join(err, undo)
-		}
-		if isNoSpace(err) {
-			return noSpace(f.where(), n, err)
-		}
-		return fmt.Errorf("shm: %s: reserve %d bytes at %d: %w", f.name, n, off, err)
+		return f.sparing(fd, n, func() error { return f.reserve(fd, off, n) })
 	})
+}
+
+func (f *File) reserve(fd int, off, n int64) error {
+	done, err := reserve(fd, off, n)
+	if err == nil {
+		return nil
+	}
+	if undo := punch(fd, off, done); undo != nil {
+		err = errors.Join(err, undo)
+	}
+	if isNoSpace(err) {
+		return noSpace(f.where(), n, err)
+	}
+	return fmt.Errorf("shm: %s: reserve %d bytes at %d: %w", f.name, n, off, err)
 }
 
 // reserve tells how much it has reserved, also beside an error.

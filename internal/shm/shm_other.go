@@ -5,6 +5,7 @@ package shm
 import (
 	"errors"
 	"io"
+	"io/fs"
 )
 
 // Create returns errors.ErrUnsupported: regions need Linux.
@@ -56,3 +57,8 @@ func FindOpen() ([]Found, error) { return nil, errors.ErrUnsupported }
 
 // Discard is not to be had here.
 func Discard(b []byte) error { return errors.ErrUnsupported }
+
+// CgroupRoom knows of no limit here.
+func CgroupRoom() (room int64, limited bool) { return 0, false }
+
+func inode(fs.FileInfo) uint64 { return 0 }
