@@ -37,25 +37,23 @@ const (
 	granule       = 64 // a piece begins on a line
 )
 
-// stagingFor is the staging of a member by default, of which each sender gets a
-// share.
-//
-// Where ranks share CPUs it is twice the L2: whoever fills a share has to wait
-// for the receiver's turn. Where each has its own it depends on the caches. Zen 4
-// wants a ring of twice the L2: in a smaller one each line must be taken back
-// from the other core, at 7 to 9 GB/s. On Cascade Lake that is as fast as to take
-// it from the shared cache, and a small ring leaves the own cache to the data (two
-// ranks, private memory, µs by the bytes of the ring: 64 KiB 12.0 / 12.5 / 16.5
-// with 128 KiB / 512 KiB / 2 MiB, 1 MiB 340 / 350 / 430).
-func stagingFor(team *symmem.Team) int64 {
-	all := 2 * topo.L2()
-	if team.World().Crowded() || topo.AMD() {
-		return all
+// stagingFor is the staging of a member of a team of n by default. What is right
+// depends on the caches. Zen 4 wants a ring of twice the L2: in a smaller one each
+// line must be taken back from the other core, at 7 to 9 GB/s. On Cascade Lake,
+// whose shared cache keeps what the own ones throw out, that is as fast as to take
+// it from there, and a small ring leaves the own cache to the data (private
+// memory, µs by the bytes of the ring; 2 ranks with 64 KiB / 192 KiB / 512 KiB /
+// 2 MiB: messages of 64 KiB 10.4 / 9.7 / 9.9 / 13, of 256 KiB 54 / 53 / 58 / 75,
+// of 1 MiB 292 / 276 / 277 / 350; 8 ranks on 2 CPUs with 256 KiB / 512 KiB / 2 MiB:
+// 64 KiB 437 / 408 / 520).
+func stagingFor(n int) int64 {
+	if topo.AMD() {
+		return 2 * topo.L2()
 	}
-	return min(int64(max(team.Size()-1, 1))*smallShare, all)
+	return min(int64(max(n-1, 1))*smallShare, topo.L2()/2)
 }
 
-const smallShare = 256 << 10
+const smallShare = 192 << 10
 
 // ringFor cuts staging bytes among the others of a team of n.
 func ringFor(staging int64, n int) ring {

@@ -93,7 +93,7 @@ func (o Options) normal(team *symmem.Team) (Options, error) {
 		o.Workers = spareCPUs(team)
 	}
 	if o.Staging == 0 {
-		o.Staging = stagingFor(team)
+		o.Staging = stagingFor(team.Size())
 	}
 	o.Staging = min(o.Staging, team.World().Geometry().Window/8)
 	if o.StepLarge == 0 {
