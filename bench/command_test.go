@@ -3,10 +3,13 @@
 package bench
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -173,6 +176,24 @@ func TestASharedMemoryFileSystemThatIsTooSmallIsToldBefore(t *testing.T) {
 	require.ErrorContains(t, allToAll.carries(j, j.task(1<<20)), "does not fit "+shm.Dir())
 	j.shm = 16 << 20
 	require.NoError(t, allToAll.carries(j, j.task(1<<20)))
+}
+
+// A measurement without ranks ends by a signal as one with ranks does.
+func TestStartsEndByASignal(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var stderr bytes.Buffer
+	c := exec.CommandContext(ctx, "/proc/self/exe", "bench", "startup", "-n", "1", "-i", "1000000", "--reps", "1")
+	c.Stderr = &stderr
+	out, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
+	require.Error(t, c.Wait())
+	require.Equal(t, 128+15, c.ProcessState.ExitCode(), stderr.String())
+	require.Equal(t, "shmrun bench: ended by: terminated\n", stderr.String())
 }
 
 // What is compared takes memory of its own.

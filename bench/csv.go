@@ -13,13 +13,15 @@ type commas struct {
 	w     io.Writer
 	csv   *csv.Writer
 	peers []string
+
+	failed failures
 }
 
 func newCSV(w io.Writer, j *job, m Meta) (output, error) {
 	if err := header(w, j, m); err != nil {
 		return nil, err
 	}
-	c := &commas{w: w, csv: csv.NewWriter(w), peers: j.peers}
+	c := &commas{w: w, csv: csv.NewWriter(w), peers: j.peers, failed: failures{}}
 	titles := []string{"op", "engine", "ranks", "bytes", "touch", "inplace", "iters", "reps", "ops_per_block",
 		"min_us", "avg_us", "p50_us", "p99_us", "max_us", "algbw_gbs", "busbw_gbs", "wrong", "limit_us", "limit", "state"}
 	for _, name := range c.peers {
@@ -35,6 +37,9 @@ func (c *commas) write(cells []string) error {
 }
 
 func (c *commas) row(r Row) error {
+	if err := c.failed.tell(c.w, c.peers, r); err != nil {
+		return err
+	}
 	wrong := ""
 	if r.Wrong != nil {
 		wrong = strconv.Itoa(*r.Wrong)

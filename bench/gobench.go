@@ -14,6 +14,8 @@ type gobench struct {
 	w     io.Writer
 	job   *job
 	peers []string
+
+	failed failures
 }
 
 func newGobench(w io.Writer, j *job, m Meta) (output, error) {
@@ -21,10 +23,13 @@ func newGobench(w io.Writer, j *job, m Meta) (output, error) {
 		return nil, err
 	}
 	_, err := fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: github.com/symwin/symwin/bench\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, m.CPU)
-	return &gobench{w: w, job: j, peers: j.peers}, err
+	return &gobench{w: w, job: j, peers: j.peers, failed: failures{}}, err
 }
 
 func (g *gobench) row(r Row) error {
+	if err := g.failed.tell(g.w, g.peers, r); err != nil {
+		return err
+	}
 	err := g.lines(r, "symwin-"+r.Engine, r.each, r.Iters)
 	for _, name := range g.peers {
 		if p := r.peer(name); err == nil && p.P50.ok() {

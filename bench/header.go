@@ -12,6 +12,27 @@ func comment(w io.Writer, format string, args ...any) error {
 	return err
 }
 
+// failures are the peers of which a line has said why they failed.
+type failures map[string]bool
+
+// tell says it of those that have failed since.
+func (told failures) tell(w io.Writer, names []string, r Row) error {
+	for _, name := range names {
+		why := strings.Join(strings.Fields(r.peer(name).Failed), " ")
+		if why == "" || told[name] {
+			continue
+		}
+		told[name] = true
+		if !strings.HasPrefix(why, name) {
+			why = name + " failed: " + why
+		}
+		if err := comment(w, "%s", why); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // header is what one has to know to compare rows: where and with what they were
 // measured, and what the figures mean.
 func header(w io.Writer, j *job, m Meta) error {

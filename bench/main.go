@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/pflag"
 	"github.com/symwin/symwin/bench/peers"
@@ -58,6 +60,18 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 
 	here, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if j.op.own != nil { // no ranks that a signal would end
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		defer signal.Stop(signals)
+		go func() {
+			select {
+			case s := <-signals:
+				cancel(endedBy(s.(syscall.Signal)))
+			case <-here.Done():
+			}
+		}()
+	}
 	d := &driver{job: j, rivals: openRivals(here, j, open), look: nowhere}
 	defer func() {
 		for _, r := range d.rivals {
@@ -82,9 +96,13 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 	if d.crew != nil {
 		exit = d.crew.dismiss()
 	}
+	by := endedBy(0)
 	switch {
 	case exit != 0:
 		return exit
+	case err != nil && errors.As(context.Cause(here), &by):
+		fmt.Fprintf(stderr, "shmrun bench: %v\n", by)
+		return 128 + int(by)
 	case err != nil:
 		return broken(stderr, err)
 	case d.wrong != 0:
@@ -92,6 +110,11 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 	}
 	return 0
 }
+
+// endedBy is a signal as the cause that a measurement without ranks has ended.
+type endedBy syscall.Signal
+
+func (s endedBy) Error() string { return "ended by: " + syscall.Signal(s).String() }
 
 // nowhere is the placement of what has none.
 func nowhere(context.Context) (placement, error) { return 0, nil }

@@ -13,6 +13,7 @@ type table struct {
 	job     *job
 	columns []column
 	pairs   map[string]figure // of limits: its pairs of CPUs
+	failed  failures
 }
 
 // column is one of a table's.
@@ -26,7 +27,7 @@ func newTable(w io.Writer, j *job, m Meta) (output, error) {
 	if err := header(w, j, m); err != nil {
 		return nil, err
 	}
-	t := &table{w: w, job: j, pairs: map[string]figure{}}
+	t := &table{w: w, job: j, pairs: map[string]figure{}, failed: failures{}}
 	add := func(title string, width int, cell func(Row) string) {
 		t.columns = append(t.columns, column{title, width, cell})
 	}
@@ -109,6 +110,9 @@ func (t *table) row(r Row) error {
 		if t.pairs[r.Engine] = r.P50; len(t.job.CPUs) > fewCPUs {
 			return nil
 		}
+	}
+	if err := t.failed.tell(t.w, t.job.peers, r); err != nil {
+		return err
 	}
 	return t.line(" ", func(c column) string { return c.cell(r) })
 }
