@@ -35,32 +35,56 @@ const many = math.MaxInt
 // reduce and allreduce, which have no parts, of the vector. The first row of an
 // operation that has enough ranks counts.
 //
-// Where data goes the engine cannot know: into private memory slots of lines are
-// faster far beyond, into windows copies are from about 2 KiB on. So the border is
-// where either loses equally much by the other's choice. AllToAll, µs, slots |
-// copies to private memory | copies to windows:
+// Where data goes the engine cannot know: into private memory lines are faster far
+// beyond, into windows copies are. So the border is where either loses equally
+// much by the other's choice. µs, lines | copies, all in private memory | copies
+// into a window, two ranks bound to a CPU each, and eight on the same two:
 //
-//	           4 KiB              8 KiB              16 KiB
-//	2 ranks    1.4 | 3.5 | 0.9    2.1 | 4.9 | 1.3    3.7 | 7.2 | 1.8
-//	8, 2 CPUs   37 | 106 | 29                        127 | 223 | 81
+//	              4 KiB              16 KiB               64 KiB
+//	alltoall      1.4 | 3.5 | 0.9    3.7 | 7.2 | 1.8
+//	         8     37 | 106 | 29     127 | 223 | 81
+//	allgather     1.1 | 1.4 | 0.6    2.7 | 3.1 | 1.3      9.0 | 9.6 | 3.6
+//	         8     18 |  56 | 19      51 | 158 | 57
+//	gather        1.1 | 1.4 | 0.6    2.7 | 3.3 | 1.0      9.1 | 7.1 | 2.2
+//	         8     20 |  25 | 23      36 |  31 | 19
+//	scatter       1.0 | 1.3 | 0.6    2.7 | 2.6 | 1.3
+//	         8     12 |  24 | 17
+//	broadcast     0.7 | 1.4 | 0.6    1.3 | 3.3 | 0.9      4.1 | 6.9 | 2.0
+//	         8      5 |  21 | 26       9 |  26 | 29
+//	reduce        1.0 | 1.5 | 1.5    2.2 | 3.4 | 3.4
+//	         8      9 |  22 | 20
+//	allreduce     1.2 | 1.6 | 1.6    3.1 | 3.3 | 3.6
+//	         8     20 |  42 | 55
+//	reducescatter 1.5 | 1.6 | 1.6    3.3 | 3.4 | 3.2
+//
+// And in two steps instead of one: allreduce of two, in windows, 64 KiB 9.4 to
+// 7.1, 256 KiB 37 to 22, but 16 KiB in private memory 3.4 to 4.6; of eight, 128
+// KiB 565 to 259; broadcast to eight, 2 MiB into windows 3080 to 870, 512 KiB in
+// private memory 516 to 466, 128 KiB 114 to 144. A root that reduces alone was
+// never slower than one that gathers shares.
 var crossovers = []crossover{
 	{symmem.OpAllToAll, many, 8 << 10, always},
-	{symmem.OpAllGather, many, 1 << 10, always},
-	{symmem.OpGather, many, 256, always},
-	{symmem.OpScatter, many, 256, always},
-	{symmem.OpBroadcast, 2, 4 << 10, always},
-	{symmem.OpBroadcast, many, 4 << 10, 64 << 10},
-	{symmem.OpReduce, 2, 4 << 10, always},
-	{symmem.OpReduce, many, 4 << 10, 64 << 10},
-	{symmem.OpAllReduce, 2, 4 << 10, 64 << 10},
-	{symmem.OpAllReduce, many, 4 << 10, 16 << 10},
-	{symmem.OpReduceScatter, many, 256, always},
+	{symmem.OpAllGather, 2, 2 << 10, always},
+	{symmem.OpAllGather, many, 16 << 10, always},
+	{symmem.OpGather, 2, 2 << 10, always},
+	{symmem.OpGather, many, 4 << 10, always},
+	{symmem.OpScatter, 2, 2 << 10, always},
+	{symmem.OpScatter, many, 4 << 10, always},
+	{symmem.OpBroadcast, 4, 32 << 10, always},
+	{symmem.OpBroadcast, many, 32 << 10, 256 << 10},
+	{symmem.OpReduce, 2, 32 << 10, always},
+	{symmem.OpReduce, many, 16 << 10, always},
+	{symmem.OpAllReduce, 2, 16 << 10, 32 << 10},
+	{symmem.OpAllReduce, 4, 16 << 10, 0},
+	{symmem.OpAllReduce, many, 8 << 10, 0},
+	{symmem.OpReduceScatter, 2, 8 << 10, always},
+	{symmem.OpReduceScatter, many, 2 << 10, always},
 }
 
-// Above 16 ranks memory draws the border: every member has two slots for every
-// other, which take 2·ranks·(64 + bytes) of its window: here at most 256 KiB and
-// 384 bytes a rank.
-func slotBytes(ranks int) int { return max(128<<10/ranks, 64) }
+// slotBytes is what memory allows among many ranks: every member has two slots for
+// every other, which take 2·ranks·(64 + bytes) of its window: here at most 512 KiB
+// and 384 bytes a rank.
+func slotBytes(ranks int) int { return max(256<<10/ranks, 64) }
 
 // slotBytesByHand is what SYMWIN_ALGO can ask for beyond that.
 func slotBytesByHand(team *Team) int {

@@ -64,7 +64,7 @@ func calls(n int) []call {
 // TestDifferentCalls: one of three ranks makes another call than the others. All
 // are told, by both calls; at the latest in the collective that follows.
 func TestDifferentCalls(t *testing.T) {
-	for _, n := range []int{4, 3000} { // by lines and by copies
+	for _, n := range []int{4, 9000} { // by lines and by copies
 		all := calls(n)
 		for i, usual := range all {
 			for j, odd := range all {
@@ -82,7 +82,7 @@ func TestDifferentCalls(t *testing.T) {
 
 // TestDifferentEngines: two ranks go through lines and one copies.
 func TestDifferentEngines(t *testing.T) {
-	const n = 3000
+	const n = 9000
 	few, many := calls(4), calls(n)
 	for i := range few {
 		if few[i].name == "barrier" || few[i].name == "alltoallv" || few[i].name == "allgatherv" {

@@ -38,8 +38,8 @@ func TestTeamsGiveTheirEnginesBack(t *testing.T) {
 // often as it is tried, and finds it once there is some.
 func TestNoRoomForEnginesIsAgreed(t *testing.T) {
 	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
-		// Room for the blocks of small messages, not for the staging ring.
-		win, err := symwin.Alloc[byte](ctx, w, 16<<20-1<<20)
+		// Room for the slots of small messages, not for the staging ring.
+		win, err := symwin.Alloc[byte](ctx, w, 16<<20-256<<10)
 		if err != nil {
 			return err
 		}

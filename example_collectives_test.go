@@ -138,7 +138,7 @@ func ExampleBarrier() {
 
 func ExampleExplain() {
 	on(0, func(ctx context.Context, t *symwin.Team) (any, error) {
-		c, err := symwin.Explain(t, "broadcast", 16<<20)
+		c, err := symwin.Explain(t, "allreduce", 16<<20)
 		return fmt.Sprintf("%s in %d steps", c.Engine, c.Steps), err
 	})
 	// Output: ce in 2 steps

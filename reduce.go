@@ -37,8 +37,7 @@ const (
 // time. The parts are read where they lie, with vector instructions.
 //
 // In place: root's dst may be its src. Other overlaps are refused. An op that T
-// does not have is ErrUsage. Otherwise as Gather. MPI_Reduce; a long one among
-// many ranks is Rabenseifner's: each reduces a share.
+// does not have is ErrUsage. Otherwise as Gather. MPI_Reduce.
 func Reduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, root int) error {
 	call, by, err := reductionOf[T](symmem.OpReduce, len(src), op)
 	if err == nil {
@@ -61,7 +60,8 @@ func Reduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, root
 // len(dst) == len(src), the same on all ranks.
 //
 // In place: dst may be src. Other overlaps are refused. Otherwise as Reduce.
-// MPI_Allreduce; a long one is reduced and gathered in shares.
+// MPI_Allreduce; a long one is
+// Rabenseifner's: each rank reduces a share, which then all gather.
 func AllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
 	call, by, err := reductionOf[T](symmem.OpAllReduce, len(src), op)
 	to, from := window.Raw(dst), window.Raw(src)
@@ -149,33 +149,8 @@ func reduceTo(ctx context.Context, team *Team, call symmem.Record, by reduce.Red
 			}
 		})
 	}
-	if len(from) > e.plan.of[call.Op].direct {
-		return e.reduceInShares(ctx, call, by, to, from)
-	}
 	e.parts[call.Root].Src = from
 	return e.reduceParts(ctx, call, by, to, false)
-}
-
-// reduceInShares lets each rank reduce a share, which the root then gathers.
-func (e *engines) reduceInShares(ctx context.Context, call symmem.Record, by reduce.Reduction, to, from []byte) error {
-	n, me, here := len(e.parts), e.team.Rank(), e.team.Rank() == call.Root
-	mine := share(to, me, n)
-	if !here {
-		mine = e.spareBytes(len(share(from, me, n)))
-	}
-	for r := range e.parts {
-		e.parts[r].Src = share(from, r, n)
-	}
-	if err := e.reduceParts(ctx, call, by, mine, false); err != nil {
-		return err
-	}
-	e.parts[call.Root].Src = mine
-	if here {
-		for r := range e.parts {
-			e.parts[r].Dst = share(to, r, n)
-		}
-	}
-	return e.then(e.exchange(ctx, step2(call)))
 }
 
 func allReduce(ctx context.Context, team *Team, call symmem.Record, by reduce.Reduction, to, from []byte) error {
