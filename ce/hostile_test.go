@@ -256,6 +256,38 @@ func TestBadExchangesAreLocal(t *testing.T) {
 	})
 }
 
+// TestRunAgainstExchange: on a stream with an order of its own, too, whoever calls
+// something else is found, and both calls are shown.
+func TestRunAgainstExchange(t *testing.T) {
+	errs := make([]error, 3)
+	run(t, 3, func(ctx context.Context, w *symmem.World) error {
+		twin, err := w.Team().Split(ctx, 0, 0)
+		if err != nil {
+			return err
+		}
+		s, err := ce.Open(ctx, twin, ce.Options{})
+		if err != nil {
+			return err
+		}
+		for range 100 { // more than the records that are kept
+			if err := s.Run(ctx, new(ce.Batch)); err != nil {
+				return err
+			}
+		}
+		if w.Rank() == 1 {
+			errs[1] = s.Exchange(ctx, allToAllCall, partsFor(w, 0, 10), false, nil)
+		} else {
+			errs[w.Rank()] = s.Run(ctx, new(ce.Batch))
+		}
+		return w.Team().Barrier(ctx)
+	})
+	for r, err := range errs {
+		require.ErrorIs(t, err, symmem.ErrMismatch, "rank %d", r)
+		require.ErrorContains(t, err, "batch #101", "rank %d", r)
+		require.ErrorContains(t, err, "alltoall #101", "rank %d", r)
+	}
+}
+
 // TestDifferentCallsAreShown: another operation, size or order on one rank, with
 // both calls in the error, on every rank.
 func TestDifferentCallsAreShown(t *testing.T) {

@@ -174,10 +174,6 @@ func (s *Stream) Close(ctx context.Context) error {
 	if err == nil {
 		err = s.area.Close(ctx)
 	}
-	if err == nil && s.ring.memory != nil {
-		// Every member is here, so nobody sends any more.
-		err = s.ring.memory.Give()
-	}
 	if err != nil {
 		return fmt.Errorf("ce.Close: %w", err)
 	}
@@ -188,5 +184,12 @@ func (s *Stream) Close(ctx context.Context) error {
 	s.closed = true
 	s.busy.Store(true)
 	s.mu.Unlock()
+	if s.ring.memory == nil {
+		return nil
+	}
+	// Every member was here, so nobody sends any more.
+	if err := s.ring.memory.Give(); err != nil {
+		return fmt.Errorf("ce.Close: %w", err)
+	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		"subteams": joined(subteams),
 		"views":    joined(views),
 		"signal":   joined(signalAfterBatch),
+		"cancel":   joined(cancelled),
 	})
 }
 
@@ -50,7 +52,12 @@ func run(t *testing.T, n int, f func(context.Context, *symmem.World) error) {
 	require.NoError(t, symmem.Run(ctx, n, f))
 }
 
-var worlds = []int{1, 2, 3, 5, 8, 16}
+var worlds = func() []int {
+	if raceEnabled { // each takes ten times as long
+		return []int{1, 2, 3, 8}
+	}
+	return []int{1, 2, 3, 4, 5, 6, 7, 8, 16}
+}()
 
 // TestMixture: the ring of Staging 1 is four pieces of 1 KiB, less than a
 // message.
@@ -326,4 +333,63 @@ func TestCancelRevokesTheTeam(t *testing.T) {
 		}
 		return w.Team().Barrier(ctx)
 	})
+}
+
+// cancelled: again and again a team of all ranks works until one of them is
+// cancelled at a random moment. All get an error that says so, and the next team,
+// and the world's, know nothing of it.
+func cancelled(ctx context.Context, w *symmem.World) error {
+	const seed, rounds = 17, 12
+	rng := rand.New(rand.NewPCG(seed, 0)) // the same on all ranks
+	for round := range rounds {
+		victim, after := rng.IntN(w.Size()), time.Duration(rng.IntN(3000))*time.Microsecond
+		fail := func(err error) error { return fmt.Errorf("seed %d, round %d, rank %d: %w", seed, round, w.Rank(), err) }
+		twin, err := w.Team().Split(ctx, 0, 0)
+		if err != nil {
+			return fail(err)
+		}
+		s, err := ce.Open(ctx, twin, ce.Options{Staging: 32 << 10})
+		if err != nil {
+			return fail(err)
+		}
+		mine, cancel := ctx, context.CancelFunc(func() {})
+		if w.Rank() == victim {
+			mine, cancel = context.WithTimeout(ctx, after)
+		}
+		var b ce.Batch
+		for err == nil {
+			if err = s.Exchange(mine, allToAllCall, partsFor(w, round, 50_000), round%2 == 0, nil); err == nil {
+				err = s.Run(mine, &b)
+			}
+			if err == nil {
+				s.Start(&b)
+			}
+		}
+		cancel()
+		local := errors.Is(err, context.DeadlineExceeded) // it may have been between two calls
+		if local != (w.Rank() == victim) || !local && !errors.Is(err, symmem.ErrAborted) {
+			return fail(err)
+		}
+		if local {
+			_ = twin.Revoke(err)
+		}
+		if err := w.Team().Barrier(ctx); err != nil {
+			return fail(err)
+		}
+		if err := s.Start(new(ce.Batch)).Wait(ctx); !errors.Is(err, symmem.ErrAborted) {
+			return fail(err)
+		}
+	}
+	return inWindow(ctx, w, func(win *window.Window[byte]) error {
+		return mixture(ctx, w.Team(), win, 99, 10, ce.Options{})
+	})
+}
+
+func TestCancelledLeavesOthersUnharmed(t *testing.T) {
+	for _, n := range []int{2, 3, 5} {
+		run(t, n, cancelled)
+	}
+	for range 2 {
+		ranktest.Start(t, 3, "cancel").Wait()
+	}
 }
