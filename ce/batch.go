@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -189,6 +190,7 @@ func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
 		s.edges[r].begin(s.tag, nil, nil, mine)
 		s.open = append(s.open, r)
 	}
+	failpoint.Hit(failpoint.CopyReady)
 	s.lane.Publish()
 	if err := s.await(ctx, (*hearing)(s)); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -52,6 +53,7 @@ func (c *crew) run(copies func(dst, src []byte)) {
 	if c.workers == 1 || c.bytes < 2*grainBytes {
 		for _, m := range c.list {
 			copies(m.dst, m.src)
+			failpoint.Hit(failpoint.CopyHalf)
 		}
 		return
 	}
@@ -109,6 +111,7 @@ func (c *crew) work() {
 				hi = end
 			}
 			c.copies(m.dst[lo:hi], m.src[lo:hi])
+			failpoint.Hit(failpoint.CopyHalf)
 		}
 	}
 }

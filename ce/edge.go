@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -231,7 +232,9 @@ func (e *edge) credit() uint64 {
 // of the operation, or the next wait, looks again behind one.
 func (e *edge) announce() {
 	e.sent++
+	failpoint.Hit(failpoint.CopyDone)
 	line.StoreRelease64(e.completeOut, e.sent)
+	failpoint.Hit(failpoint.CopyComplete)
 	e.s.team.Nudge(e.peer)
 }
 

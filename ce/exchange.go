@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/symmem"
 	shmsync "github.com/symwin/symwin/sync"
 	"github.com/symwin/symwin/window"
@@ -86,6 +87,7 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation
 	if err := s.invite(op); err != nil {
 		return err
 	}
+	failpoint.Hit(failpoint.CopyReady)
 	s.lane.PublishLate()
 	if op.votes {
 		if err := s.await(ctx, (*hearing)(s)); err != nil {
@@ -123,6 +125,7 @@ const ownPiece = 16 << 10
 func (s *Stream) copyOwn() {
 	n := min(len(s.ownSrc), max(ownPiece, len(s.ownSrc)/8))
 	s.copy(s.ownDst[:n], s.ownSrc[:n])
+	failpoint.Hit(failpoint.CopyHalf)
 	s.ownDst, s.ownSrc = s.ownDst[n:], s.ownSrc[n:]
 }
 

@@ -3,6 +3,7 @@ package lla2a
 import (
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/window"
 )
@@ -65,5 +66,6 @@ func put[T any](a layout, b block, l int, v *T, tag uint32) {
 	} else { // by vectors of 32 bytes: 256 bytes 337 → 311 ns one way
 		copy(bytesOf(element[T](b, l)), bytesOf(v))
 	}
+	failpoint.Hit(failpoint.SendHalf)
 	line.StoreRelease64(a.tag(b, l), uint64(tag))
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/symwin/symwin/epoch"
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
 	shmsync "github.com/symwin/symwin/sync"
@@ -25,6 +26,7 @@ func (s *Session[T]) EndEpoch(ctx context.Context) error {
 	// barrier (XCHG on amd64; STLR, which no later LDAR passes, on arm64) between
 	// all stores of the epoch and the look at who sleeps.
 	atomic.StoreUint64(s.mine.ended(), uint64(next))
+	failpoint.Hit(failpoint.EpochEnded)
 	if s.index.Wraps() {
 		if err := s.beginLap(ctx); err != nil {
 			return err

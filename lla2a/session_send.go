@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -27,6 +28,7 @@ func (s *Session[T]) Send(ctx context.Context, to, j int, v T) error {
 		}
 	}
 	s.store(to, j, &v)
+	failpoint.Hit(failpoint.SendDone)
 	p.bell.Ring()
 	return nil
 }

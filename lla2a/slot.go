@@ -3,6 +3,7 @@ package lla2a
 import (
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
 )
 
@@ -66,6 +67,7 @@ func (s slots) put(l int, head, tag uint64, p []byte) {
 	}
 	copy(at.block[:], p)
 	at.head = head
+	failpoint.Hit(failpoint.SendHalf)
 	line.StoreRelease64(&at.tag, tag)
 }
 
