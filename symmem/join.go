@@ -107,11 +107,11 @@ func attach(ctx context.Context, o *Options, g Geometry) (*region, error) {
 				return nil, err
 			}
 			if err := r.mapWindows(); err != nil {
-				if r.memfdPid != 0 && startTime(int(r.memfdPid)) == 0 {
+				if r.memfdPid != 0 && errors.Is(err, fs.ErrNotExist) {
 					// With its creator the windows' memory went before it could be
 					// handed on: nobody can join here any more.
 					_ = r.file.Unlink()
-					err = fmt.Errorf("%w: process %d, which created job %s and had its windows' memory, died while joining; start the job again", ErrRankFailed, r.memfdPid, r.job)
+					err = r.creatorDied()
 				}
 				r.close()
 				return nil, err
@@ -141,6 +141,18 @@ func attach(ctx context.Context, o *Options, g Geometry) (*region, error) {
 		o.log("created %s: %d ranks, windows of %s, backing %v", r.file.Name(), r.Size, sizeText(r.Window), r.Backing)
 		return r, nil
 	}
+}
+
+// creatorDied is the error of a job whose creator took the windows' memory along
+// when it died. It names the creator's rank, if that was told yet.
+func (r *region) creatorDied() error {
+	cause := fmt.Sprintf("process %d, which created job %s and had its windows' memory, died while joining; start the job again", r.memfdPid, r.job)
+	for rank, b := range r.blocks {
+		if b.who.told.Load() != 0 && b.who.pid == r.memfdPid {
+			return &RankFailedError{Ranks: []int{rank}, Cause: cause}
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrRankFailed, cause)
 }
 
 // fits compares what this rank wants with what the creator made.
