@@ -86,12 +86,16 @@ func (r *ring) place(used uint64, n int) (off int, then uint64) {
 	return off, used + uint64(n)
 }
 
+// Staging is the bytes of its window that each member gives to staging, once an
+// operation has needed it.
+func (s *Stream) Staging() int64 { return int64(s.team.Size()-1) * int64(s.ring.share) }
+
 // stage takes the memory if it has not been taken.
 func (s *Stream) stage() error {
 	if s.ring.memory != nil {
 		return nil
 	}
-	memory, err := window.TakeScratch(s.team.World(), int64(s.team.Size()-1)*int64(s.ring.share))
+	memory, err := window.TakeScratch(s.team.World(), s.Staging())
 	if err == nil {
 		s.ring.memory = memory
 	}
