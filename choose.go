@@ -51,10 +51,10 @@ const many = math.MaxInt
 //	         8     12 |  24 | 17
 //	broadcast     0.7 | 1.4 | 0.6    1.3 | 3.3 | 0.9      4.1 | 6.9 | 2.0
 //	         8      5 |  21 | 26       9 |  26 | 29
-//	reduce        1.0 | 1.5 | 1.5    2.2 | 3.4 | 3.4
-//	         8      9 |  22 | 20
+//	reduce        1.0 | 1.5 | 1.5    2.2 | 3.4 | 3.4      6.4 | 7.2 | 7.2
+//	         8      9 |  22 | 20      18 |  26 | 23
 //	allreduce     1.2 | 1.6 | 1.6    3.1 | 3.3 | 3.6
-//	         8     20 |  42 | 55
+//	         8     20 |  42 | 55      28 |  80 | 48
 //	reducescatter 1.5 | 1.6 | 1.6    3.3 | 3.4 | 3.2
 //
 // And in two steps instead of one: allreduce of two, in windows, 64 KiB 9.4 to
@@ -72,11 +72,10 @@ var crossovers = []crossover{
 	{symmem.OpScatter, many, 4 << 10, always},
 	{symmem.OpBroadcast, 4, 32 << 10, always},
 	{symmem.OpBroadcast, many, 32 << 10, 256 << 10},
-	{symmem.OpReduce, 2, 32 << 10, always},
-	{symmem.OpReduce, many, 16 << 10, always},
+	{symmem.OpReduce, 2, 64 << 10, always},
+	{symmem.OpReduce, many, 32 << 10, always},
 	{symmem.OpAllReduce, 2, 16 << 10, 32 << 10},
-	{symmem.OpAllReduce, 4, 16 << 10, 0},
-	{symmem.OpAllReduce, many, 8 << 10, 0},
+	{symmem.OpAllReduce, many, 32 << 10, 0},
 	{symmem.OpReduceScatter, 2, 8 << 10, always},
 	{symmem.OpReduceScatter, many, 2 << 10, always},
 }

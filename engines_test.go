@@ -39,7 +39,7 @@ func TestTeamsGiveTheirEnginesBack(t *testing.T) {
 func TestNoRoomForEnginesIsAgreed(t *testing.T) {
 	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
 		// Room for the slots of small messages, not for the staging ring.
-		win, err := symwin.Alloc[byte](ctx, w, 16<<20-256<<10)
+		win, err := symwin.Alloc[byte](ctx, w, 16<<20-384<<10)
 		if err != nil {
 			return err
 		}
