@@ -40,19 +40,18 @@ func openCopying(ctx context.Context, r *rank, t task) (*exercise, error) {
 			best = fastest(r.meter.now, dst, src)
 			x.note = best.Name
 		}
-		for range n {
-			best.Copy(dst, src)
-		}
+		best.Times(dst, src, n)
 		return nil
 	}
 	return x, nil
 }
 
-// How loops are compared: in turns, each for about trialTime and without a look at
-// the clock, which costs lines of a first-level cache that 16 KiB and their copy
+// How loops are compared: in turns, each for about trialTime after as long a start
+// (a processor that has not used its widest registers for a while is slow with them
+// for some hundred µs) and without a look at the clock, which costs lines of a first-level cache that 16 KiB and their copy
 // fill; by the medians of so many rounds, fewer where copies are long.
 const (
-	trialTime   = 200 * time.Microsecond
+	trialTime   = 400 * time.Microsecond
 	trialRounds = 9
 	fewRounds   = 3
 	trialBudget = 50 * time.Millisecond
@@ -63,9 +62,7 @@ func fastest(now func() time.Duration, dst, src []byte) (best line.CopyLoop) {
 	timed := func(loop line.CopyLoop, n int) (each float64) {
 		loop.Copy(dst, src) // streaming ones leave the caches empty
 		begin := now()
-		for range n {
-			loop.Copy(dst, src)
-		}
+		loop.Times(dst, src, n)
 		return float64(now()-begin) / float64(n)
 	}
 	loops := line.CopyLoops()
@@ -73,6 +70,7 @@ func fastest(now func() time.Duration, dst, src []byte) (best line.CopyLoop) {
 	for round := 0; round < fewRounds || round < trialRounds && now()-begin < trialBudget; round++ {
 		for k, loop := range loops {
 			n := 1 + int(float64(trialTime)/timed(loop, 1))
+			loop.Times(dst, src, n)
 			each[k] = append(each[k], timed(loop, n))
 		}
 	}

@@ -9,16 +9,17 @@ import (
 )
 
 // The leaves move n bytes, a positive multiple of copyStep; those that stream
-// (past the caches) want dst aligned to a cache line, and end with a fence.
+// (past the caches) want dst aligned to a cache line, and end with a fence. Those
+// with times, which is positive too, do it so often.
 //
 //go:noescape
-func copyAVX2(dst, src *byte, n int)
+func copyAVX2(dst, src *byte, n, times int)
 
 //go:noescape
 func streamAVX2(dst, src *byte, n int)
 
 //go:noescape
-func copyAVX512(dst, src *byte, n int)
+func copyAVX512(dst, src *byte, n, times int)
 
 //go:noescape
 func streamAVX512(dst, src *byte, n int)
@@ -46,12 +47,12 @@ const (
 var haveAVX2, haveAVX512 = cpu.X86.HasAVX2, cpu.X86.HasAVX512F
 
 func leaves() []CopyLoop {
-	list := []CopyLoop{{"rep movsb", byRep}}
+	list := []CopyLoop{{Name: "rep movsb", Copy: byRep}}
 	if haveAVX2 {
-		list = append(list, CopyLoop{"avx2", byAVX2}, CopyLoop{"avx2 streaming", byAVX2Streaming})
+		list = append(list, CopyLoop{"avx2", byAVX2, copyAVX2}, CopyLoop{Name: "avx2 streaming", Copy: byAVX2Streaming})
 	}
 	if haveAVX512 {
-		list = append(list, CopyLoop{"avx512", byAVX512}, CopyLoop{"avx512 streaming", byAVX512Streaming})
+		list = append(list, CopyLoop{"avx512", byAVX512, copyAVX512}, CopyLoop{Name: "avx512 streaming", Copy: byAVX512Streaming})
 	}
 	return list
 }
@@ -69,9 +70,9 @@ func byRep(dst, src []byte) {
 
 func byAVX2(dst, src []byte) {
 	if atOnce(dst, src) {
-		copyAVX2(&dst[0], &src[0], len(src))
+		copyAVX2(&dst[0], &src[0], len(src), 1)
 	} else {
-		byLeaf(copyAVX2, dst, src)
+		byLeaf(func(dst, src *byte, n int) { copyAVX2(dst, src, n, 1) }, dst, src)
 	}
 }
 
@@ -85,9 +86,9 @@ func byAVX2Streaming(dst, src []byte) {
 
 func byAVX512(dst, src []byte) {
 	if atOnce(dst, src) {
-		copyAVX512(&dst[0], &src[0], len(src))
+		copyAVX512(&dst[0], &src[0], len(src), 1)
 	} else {
-		byLeaf(copyAVX512, dst, src)
+		byLeaf(func(dst, src *byte, n int) { copyAVX512(dst, src, n, 1) }, dst, src)
 	}
 }
 
@@ -108,6 +109,13 @@ func atOnce(dst, src []byte) bool {
 // ahead is how many bytes there are before the first line that begins in b, which
 // is not empty.
 func ahead(b []byte) int { return int(-uintptr(unsafe.Pointer(&b[0])) & (lineBytes - 1)) }
+
+// again has a leaf copy so often, in calls that are soon over.
+func again(leaf func(dst, src *byte, n, times int), dst, src []byte, times int) {
+	for most := copyPiece / len(src); times > 0; times -= most {
+		leaf(&dst[0], &src[0], len(src), min(times, most))
+	}
+}
 
 // byLeaf gives the leaf what it can do: whole steps, from where dst begins a line.
 func byLeaf(leaf func(dst, src *byte, n int), dst, src []byte) {

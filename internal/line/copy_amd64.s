@@ -4,8 +4,10 @@
 
 // The vector loops do 1 KiB a turn.
 
-// func copyAVX2(dst, src *byte, n int)
-TEXT ·copyAVX2(SB), NOSPLIT, $0-24
+// func copyAVX2(dst, src *byte, n, times int)
+TEXT ·copyAVX2(SB), NOSPLIT, $0-32
+	MOVQ times+24(FP), DX
+again:
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
@@ -78,6 +80,8 @@ loop:
 	ADDQ $1024, DI
 	SUBQ $1024, CX
 	JNZ loop
+	SUBQ $1, DX
+	JNZ again
 	VZEROUPPER
 	RET
 
@@ -159,8 +163,10 @@ loop:
 	VZEROUPPER
 	RET
 
-// func copyAVX512(dst, src *byte, n int)
-TEXT ·copyAVX512(SB), NOSPLIT, $0-24
+// func copyAVX512(dst, src *byte, n, times int)
+TEXT ·copyAVX512(SB), NOSPLIT, $0-32
+	MOVQ times+24(FP), DX
+again:
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
@@ -201,6 +207,8 @@ loop:
 	ADDQ $1024, DI
 	SUBQ $1024, CX
 	JNZ loop
+	SUBQ $1, DX
+	JNZ again
 	VZEROUPPER
 	RET
 

@@ -7,3 +7,7 @@ func leaves() []CopyLoop { return nil }
 func read(b []byte) uint64 { return readWords(b) }
 
 func fill(b []byte, word uint64) { fillWords(b, word) }
+
+func atOnce(dst, src []byte) bool { return false }
+
+func again(leaf func(dst, src *byte, n, times int), dst, src []byte, times int) {}

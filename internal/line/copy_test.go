@@ -33,6 +33,20 @@ func TestCopyLoops(t *testing.T) {
 	}
 }
 
+func TestCopiesManyTimesOver(t *testing.T) {
+	for _, loop := range CopyLoops() {
+		for _, n := range []int{0, 100, 1024, 4096, 200 << 10} {
+			for _, times := range []int{1, 2, 300} {
+				src, dst := noise(n), noise(n+128)
+				want := bytes.Clone(dst)
+				copy(want, src)
+				loop.Times(dst, src, times)
+				require.True(t, bytes.Equal(want, dst), "%s: %d bytes, %d times", loop.Name, n, times)
+			}
+		}
+	}
+}
+
 func TestReadAndFillTouchEveryByte(t *testing.T) {
 	for _, n := range copyLengths {
 		for _, off := range []int{0, 5} {
