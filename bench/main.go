@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/pflag"
 	"github.com/symwin/symwin/bench/peers"
@@ -61,16 +59,7 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 	here, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if j.op.own != nil { // no ranks that a signal would end
-		signals := make(chan os.Signal, 1)
-		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-		defer signal.Stop(signals)
-		go func() {
-			select {
-			case s := <-signals:
-				cancel(endedBy(s.(syscall.Signal)))
-			case <-here.Done():
-			}
-		}()
+		defer onSignal(here, cancel)()
 	}
 	d := &driver{job: j, rivals: openRivals(here, j, open), look: nowhere}
 	defer func() {
@@ -110,11 +99,6 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 	}
 	return 0
 }
-
-// endedBy is a signal as the cause that a measurement without ranks has ended.
-type endedBy syscall.Signal
-
-func (s endedBy) Error() string { return "ended by: " + syscall.Signal(s).String() }
 
 // nowhere is the placement of what has none.
 func nowhere(context.Context) (placement, error) { return 0, nil }
