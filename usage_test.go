@@ -14,7 +14,7 @@ import (
 // TestBadArgumentsAreLocal: every one is ErrUsage that names what is wrong, and
 // nothing has happened to the team, not even that a call was counted.
 func TestBadArgumentsAreLocal(t *testing.T) {
-	type pair struct{ p *int }
+	type pair struct{ P *int }
 	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
 		team, me := w.Team(), w.Rank()
 		a := func(n int) []int { return make([]int, n) }
@@ -35,7 +35,7 @@ func TestBadArgumentsAreLocal(t *testing.T) {
 			"alltoallv: bad argument: dst and src overlap":                                        symwin.AllToAllv(ctx, team, buf[1:3], a(2), buf[:2], []int{1, 1}),
 			"dst has 3 elements; 2 ranks with a src of 2 need 2 times as many":                    symwin.AllGather(ctx, team, a(3), a(2)),
 			"dst has 5 elements; 2 ranks with a src of 2 need":                                    symwin.AllGather(ctx, team, a(5), a(2)),
-			"pair cannot lie in shared memory: symwin_test.pair.p is of kind ptr":                 symwin.AllGather(ctx, team, make([]pair, 2), make([]pair, 1)),
+			"pair cannot lie in shared memory: symwin_test.pair.P is of kind ptr":                 symwin.AllGather(ctx, team, make([]pair, 2), make([]pair, 1)),
 			"allgather: bad argument: dst and src overlap; in place, the one is exactly":          symwin.AllGather(ctx, team, buf, buf[1:5]),
 			"allgather: bad argument: dst and src overlap":                                        symwin.AllGather(ctx, team, buf[:4], buf[2*(1-me):][:2]),
 			"3 counts of dst for a team of 2":                                                     symwin.AllGatherv(ctx, team, buf, a(3), a(1)),

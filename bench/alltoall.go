@@ -18,7 +18,7 @@ var allToAll = &op{
 	moved: func(n int, bytes int64) int64 { return int64(n) * int64(n) * bytes },
 	ways: []way{
 		{engine: "auto", window: plus(destinationNeed, stagingNeed), memory: buffersNeed, open: allToAllBy(throughFrontDoor)},
-		{engine: "ll16", window: plus(destinationNeed, blocksNeed), memory: buffersNeed, open: allToAllBy(throughLines)},
+		{engine: "ll64", window: plus(destinationNeed, blocksNeed), memory: buffersNeed, open: allToAllBy(throughLines)},
 		{engine: "ce", window: plus(destinationNeed, stagingNeed), memory: buffersNeed, open: allToAllBy(throughCopies)},
 	},
 }
@@ -65,7 +65,7 @@ func throughFrontDoor(_ context.Context, team *symmem.Team, dst, src []byte) (mo
 // throughLines and throughCopies use an engine as the front door does.
 func throughLines(ctx context.Context, team *symmem.Team, dst, src []byte) (move, done func(context.Context) error, err error) {
 	size := len(src) / team.Size()
-	call := symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL16, EltSize: 1, Count: uint64(size)}
+	call := symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL64, EltSize: 1, Count: uint64(size)}
 	blocks, err := lla2a.OpenBlocks(ctx, team, call, size)
 	if err != nil {
 		return nil, nil, err

@@ -92,7 +92,7 @@ func flagSet(q *request) *pflag.FlagSet {
 	q.reps = defaultReps
 	flag("reps", "", "`N` repetitions of each row, in turns with the peers (default 5); gobench writes a line for each", number(&q.reps, 1, "no number of repetitions; it is 1 or more"))
 	q.engine = auto
-	fs.StringVar(&q.engine, "engine", auto, "`ENGINE` that carries the data: auto (the front door's choice), ll16 (tagged lines), ce (copies)")
+	fs.StringVar(&q.engine, "engine", auto, "`ENGINE` that carries the data: auto (the front door's choice), ll16 and ll64 (tagged lines: elements, blocks), ce (copies)")
 	flag("touch", "", "`WHAT` the program does with the data inside the clock: none (default, as OSU; flatters whoever leaves the data in the sender's cache), "+
 		"read (the receiver reads every byte), full (and the sender rewrites its buffer)", oneOf(&q.touch, touchNone, touchRead, touchFull))
 	q.check = true

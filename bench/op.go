@@ -61,7 +61,7 @@ func init() {
 }
 
 // later are engines that are spoken of already, and come with what they carry.
-var later = []string{"ll64", "bcopy", "views"}
+var later = []string{"bcopy", "views"}
 
 func opNames() (names []string) {
 	for _, o := range ops {

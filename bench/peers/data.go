@@ -54,18 +54,3 @@ func (s stream) wrong(b []byte) (n int) {
 	}
 	return n
 }
-
-// seen keeps the compiler from leaving touch out.
-var seen uint64
-
-// touch reads every byte.
-func touch(b []byte) {
-	var sum uint64
-	for ; len(b) >= 8; b = b[8:] {
-		sum += binary.LittleEndian.Uint64(b)
-	}
-	for _, c := range b {
-		sum += uint64(c)
-	}
-	seen = sum
-}

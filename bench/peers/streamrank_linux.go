@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/internal/topo"
 )
 
@@ -213,7 +214,7 @@ func (r *streamRank) read(other, slot int) error {
 		return err
 	}
 	if r.touch != "none" {
-		touch(b)
+		line.Read(b)
 	}
 	return nil
 }
@@ -259,7 +260,7 @@ func (r *streamRank) allToAll() error {
 	}
 	copy(r.slot(r.in, r.rank), r.slot(r.out, r.rank))
 	if r.touch != "none" {
-		touch(r.slot(r.in, r.rank))
+		line.Read(r.slot(r.in, r.rank))
 	}
 	var err error
 	if r.bytes <= unblocked {
