@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -158,12 +159,13 @@ const eagerLooks = 200
 
 // last is a wait that must not begin: what has come has come, if it could be
 // looked at.
-func (b *block) last(from, idx int, atLeast uint64) (uint64, error) {
+func (b *block) last(from, idx int, atLeast uint64) (count uint64, err error) {
+	defer b.heap.w.Catch(debug.SetPanicOnFault(true), &err)
 	unusable := b.usable()
-	if unusable != nil && errors.Is(unusable, symmem.ErrClosed) {
+	if unusable != nil && (errors.Is(unusable, symmem.ErrClosed) || errors.Is(unusable, symmem.ErrRegion)) {
 		return 0, unusable
 	}
-	err := b.checkRank(from)
+	err = b.checkRank(from)
 	if err == nil {
 		err = checkSignal(idx)
 	}
