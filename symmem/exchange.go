@@ -3,6 +3,7 @@ package symmem
 import (
 	"context"
 	"hash/fnv"
+	"runtime/debug"
 
 	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
@@ -22,7 +23,8 @@ type Post [PostWords]uint64
 // A post is written before the arrival that announces it (release) and read
 // after all have arrived (acquire); it lies in the half of its number's parity,
 // so a fast member cannot overwrite what is being read.
-func (t *Team) Exchange(ctx context.Context, mine Post) ([]Post, error) {
+func (t *Team) Exchange(ctx context.Context, mine Post) (posts []Post, err error) {
+	defer t.w.catch(debug.SetPanicOnFault(true), &err)
 	half := (t.exchanges + 1) & 1
 	post := &t.mine.post[half]
 	copy(post[1:], mine[:])
@@ -34,7 +36,7 @@ func (t *Team) Exchange(ctx context.Context, mine Post) ([]Post, error) {
 	if err := t.rendezvous(ctx); err != nil {
 		return nil, err
 	}
-	posts := make([]Post, len(t.places))
+	posts = make([]Post, len(t.places))
 	agree := true
 	for r, p := range t.places {
 		copy(posts[r][:], p.post[half][1:])

@@ -1,6 +1,11 @@
 package symmem
 
-import "runtime/debug"
+import (
+	"errors"
+	"runtime/debug"
+
+	"github.com/symwin/symwin/internal/shm"
+)
 
 // A same-user process can truncate the region's file under everybody; the next
 // access to what is gone is then a fault, which would end the program with its
@@ -18,14 +23,13 @@ func (r *region) catch(before bool, err *error) {
 	}
 }
 
-// catch is the region's, and closes the world: nothing touches its memory again,
-// not even to say goodbye.
+// catch is the region's, and closes the world. Zeroes take the place of its
+// memory, so that whoever comes there later, an engine that looks before it asks
+// or the program with a slice of a window, does no harm and comes to none.
 func (w *World) catch(before bool, err *error) {
 	debug.SetPanicOnFault(before)
 	if v := recover(); v != nil {
-		*err = w.r.fault(v)
-		w.gone.Store(true)
-		w.closed.Store(true)
+		*err = w.lose(v)
 	}
 }
 
@@ -36,10 +40,16 @@ func (w *World) catch(before bool, err *error) {
 func (w *World) Catch(before bool, err *error) {
 	debug.SetPanicOnFault(before)
 	if v := recover(); v != nil {
-		*err = w.r.fault(v)
-		w.gone.Store(true)
-		w.closed.Store(true)
+		*err = w.lose(v)
 	}
+}
+
+func (w *World) lose(v any) error {
+	err := w.r.fault(v)
+	w.gone.Store(true)
+	w.closed.Store(true)
+	w.burial.Do(func() { _ = errors.Join(shm.Bury(w.r.control), shm.Bury(w.r.windows)) })
+	return err
 }
 
 // fault is a recovered panic as an error, if it was a fault inside the region;

@@ -30,6 +30,7 @@ type World struct {
 	abortMu sync.Mutex
 	closed  atomic.Bool
 	gone    atomic.Bool  // closed because the region's memory is gone
+	burial  sync.Once    // of what is left of it
 	holds   atomic.Int64 // reasons to leave the windows mapped at Close
 	waits   waitPlaceSet
 	fence   atomic.Uint32 // target of the locked instruction before doorbells are looked at
