@@ -75,6 +75,10 @@ func (c *common) heads(region int) []uint64 {
 // apart. They share lines there: there are few CPUs to take one from each other,
 // and fewer lines to read.
 func (c *common) packs(size int) (step int, packed bool) {
+	if fixedRows {
+		step = commonRegion / c.plan.members &^ 15
+		return step, size <= step
+	}
 	step = roundUp(size, 16)
 	return step, c.plan.members*step <= commonRegion
 }
