@@ -45,12 +45,13 @@ type plan struct {
 	Liveness string        `json:"liveness"` // how deaths are noticed
 	Fault    fault         `json:"fault"`
 	Victims  []int         `json:"victims"`
-	How      string        `json:"how"`   // a victim ends: kill, panic, exit, return
-	Point    string        `json:"point"` // at this failpoint
-	Count    int           `json:"count"` // for this time
-	Delay    time.Duration `json:"delay"` // the fault comes so long after all have joined, or after the start
-	Work     time.Duration `json:"work"`  // how long the ranks work if nothing ends them
-	Mix      []string      `json:"mix"`   // the operations that they take turns in
+	How      string        `json:"how"`     // a victim ends: kill, panic, exit, return
+	Point    string        `json:"point"`   // at this failpoint
+	Count    int           `json:"count"`   // for this time
+	Delay    time.Duration `json:"delay"`   // the fault comes so long after all have joined, or after the start
+	Touched  int           `json:"touched"` // MiB that a victim has touched before: what the kernel frees takes time
+	Work     time.Duration `json:"work"`    // how long the ranks work if nothing ends them
+	Mix      []string      `json:"mix"`     // the operations that they take turns in
 }
 
 // newPlan draws round number round of a seed; mounted says whether there is a
@@ -96,6 +97,9 @@ func newPlan(seed uint64, round int, mounted bool) plan {
 	switch p.Fault {
 	case killed, parked:
 		p.How = []string{"kill", "kill", "panic", "exit", "return"}[random.IntN(5)]
+		if random.IntN(25) == 0 {
+			p.Touched, p.Victims = 1024, p.Victims[:1]
+		}
 		if p.Fault == parked {
 			p.How = "kill"
 			p.Mix = append(p.Mix, "late")
@@ -178,6 +182,9 @@ func (p plan) String() string {
 	case pointed:
 		s += fmt.Sprintf(", %v %s at %s:%d", p.Victims, p.How, p.Point, p.Count)
 	case killed, parked, joining, stopped:
+		if p.Touched > 0 {
+			s += fmt.Sprintf(", %d MiB touched", p.Touched)
+		}
 		s += fmt.Sprintf(", %v %s after %v", p.Victims, p.How, p.Delay)
 	default:
 		s += fmt.Sprintf(", after %v", p.Delay)

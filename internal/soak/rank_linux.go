@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -41,6 +42,13 @@ func playRank() int {
 			event{Rank: rank, What: "dying", Text: name + " " + action}.tell()
 		})
 		failpoint.Arm(fmt.Sprintf("%s:%s:%d", p.Point, p.How, p.Count))
+	}
+	if p.victim(rank) {
+		touched := make([]byte, p.Touched<<20)
+		for i := 0; i < len(touched); i += 4096 {
+			touched[i] = 1
+		}
+		defer runtime.KeepAlive(touched)
 	}
 	ctx := context.Background()
 	w, err := symwin.Join(ctx)

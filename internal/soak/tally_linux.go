@@ -13,13 +13,12 @@ type tally struct {
 	failures, hangs, leaks, wrong                         int
 	kinds                                                 map[fault]int
 	detection                                             map[string][]time.Duration
-	slowest                                               time.Duration // of all detections
-	slowestIn                                             int           // round
+	slowest                                               map[string]int // the round with the longest, by row
 	endings                                               []time.Duration
 }
 
 func newTally() *tally {
-	return &tally{kinds: map[fault]int{}, detection: map[string][]time.Duration{}}
+	return &tally{kinds: map[fault]int{}, detection: map[string][]time.Duration{}, slowest: map[string]int{}}
 }
 
 // sizes are the rows of the detection table: what is promised depends on how
@@ -27,6 +26,8 @@ func newTally() *tally {
 func sizeClass(p plan) string {
 	size := "12 and 16 ranks"
 	switch {
+	case p.Touched > 0:
+		size = "a GiB touched"
 	case p.Ranks <= 4:
 		size = "2 to 4 ranks"
 	case p.Ranks <= 8:
@@ -74,12 +75,10 @@ func (t *tally) add(p plan, o outcome) {
 	}
 	if p.Fault != joining {
 		row := sizeClass(p)
-		t.detection[row] = append(t.detection[row], o.detection...)
-		for _, d := range o.detection {
-			if d > t.slowest {
-				t.slowest, t.slowestIn = d, p.Round
-			}
+		if len(o.detection) > 0 && (len(t.detection[row]) == 0 || slices.Max(o.detection) > slices.Max(t.detection[row])) {
+			t.slowest[row] = p.Round
 		}
+		t.detection[row] = append(t.detection[row], o.detection...)
 	}
 }
 
@@ -96,7 +95,7 @@ func (t *tally) print(out io.Writer, took time.Duration, seed uint64) {
 		fmt.Fprintf(out, "%s %d", s.fault, t.kinds[s.fault])
 	}
 	fmt.Fprintln(out)
-	fmt.Fprintf(out, "%-28s %8s %10s %10s %10s\n", "from a death to the return of a survivor's call", "survivors", "p50", "p99", "max")
+	fmt.Fprintf(out, "%-48s %8s %10s %10s %10s\n", "from a death to the return of a survivor's call", "survivors", "p50", "p99", "max")
 	rows := make([]string, 0, len(t.detection))
 	for row := range t.detection {
 		rows = append(rows, row)
@@ -104,18 +103,15 @@ func (t *tally) print(out io.Writer, took time.Duration, seed uint64) {
 	slices.Sort(rows)
 	var all []time.Duration
 	for _, row := range rows {
-		printTimes(out, row, t.detection[row])
+		printTimes(out, row, t.detection[row], fmt.Sprintf("  round %d", t.slowest[row]))
 		all = append(all, t.detection[row]...)
 	}
-	printTimes(out, "all", all)
-	printTimes(out, "launcher's death to the last process", t.endings)
-	if t.slowest > 0 {
-		fmt.Fprintf(out, "  the slowest was in round %d\n", t.slowestIn)
-	}
+	printTimes(out, "all", all, "")
+	printTimes(out, "launcher's death to the last process", t.endings, "")
 	fmt.Fprintf(out, "hangs %d, leaks %d, wrong bytes %d, failed rounds %d\n", t.hangs, t.leaks, t.wrong, t.failures)
 }
 
-func printTimes(out io.Writer, row string, times []time.Duration) {
+func printTimes(out io.Writer, row string, times []time.Duration, where string) {
 	if len(times) == 0 {
 		return
 	}
@@ -123,5 +119,5 @@ func printTimes(out io.Writer, row string, times []time.Duration) {
 	at := func(q float64) time.Duration {
 		return times[min(int(q*float64(len(times))), len(times)-1)].Round(time.Microsecond)
 	}
-	fmt.Fprintf(out, "  %-46s %8d %10v %10v %10v\n", row, len(times), at(0.5), at(0.99), times[len(times)-1].Round(time.Microsecond))
+	fmt.Fprintf(out, "  %-46s %8d %10v %10v %10v%s\n", row, len(times), at(0.5), at(0.99), times[len(times)-1].Round(time.Microsecond), where)
 }
