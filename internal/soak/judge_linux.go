@@ -72,7 +72,7 @@ func (j *job) judgeDeaths(o *outcome) {
 			continue
 		}
 		joined := len(j.of(r, "joined")) > 0
-		if j.Hosted && (j.Fault == joining || once(j.Point)) && !joined && strings.Contains(o.written, "shmrun: rank ") {
+		if j.Hosted && (j.Fault == joining || once(j.Point)) && !joined && strings.Contains(o.written, "shmrun: rank") {
 			continue // the launcher has ended it at once, and told why
 		}
 		e := j.end(r, o)
