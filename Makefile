@@ -14,7 +14,7 @@ FUZZTIME ?= 30s
 
 # The race detector cannot see mapped memory, so it is for the packages whose
 # tests have ranks in one process. Those that start processes are left out.
-RACE_SKIP := /cmd/|/examples/|/bench$$|/internal/(launch|soak)$$
+RACE_SKIP := /cmd/|/examples/|/(bench|docs)$$|/internal/(launch|soak)$$
 
 .PHONY: help
 help: ## say what the targets do
@@ -24,6 +24,13 @@ help: ## say what the targets do
 build: ## build every package, and the commands into bin/
 	$(GO) build ./...
 	$(GO) build -o bin/ ./cmd/... ./examples/...
+
+# Where the static shmrun goes.
+STATIC ?= bin/static
+
+.PHONY: static
+static: ## a shmrun that needs no library of the machine it runs on, into bin/static
+	CGO_ENABLED=0 $(GO) build -trimpath -o $(STATIC)/ ./cmd/shmrun
 
 .PHONY: run
 run: ## count the words of Go's own source on all CPUs

@@ -24,7 +24,7 @@ func agree(ctx context.Context, w *World, said algo) error {
 		mine[1+i] = binary.LittleEndian.Uint64(text[8*i:])
 	}
 	lane := w.Team().Lane()
-	if err := lane.Enter(ctx, symmem.Record{Op: symmem.OpOpen}); err != nil {
+	if err := lane.Enter(ctx, &symmem.Record{Op: symmem.OpOpen}); err != nil {
 		return err
 	}
 	posts, err := w.Team().Exchange(ctx, mine)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -17,28 +18,44 @@ import (
 // Other overlaps are refused. Memory, errors and concurrency as AllToAll.
 // MPI_Allgather.
 func AllGather[T any](ctx context.Context, team *Team, dst, src []T) error {
-	call, err := callOf[T](symmem.OpAllGather, len(src))
+	to, from := window.Raw(dst), window.Raw(src)
+	if e, c := knownCallOf(team, symmem.OpAllGather, 0, 0, typeWord[T](), to, from); c != nil && !window.Overlap(to, from) {
+		return named(symmem.OpAllGather, e.blocks.AllGather(ctx, &c.call, to, from))
+	}
+	return newAllGather[T](ctx, team, dst, src)
+}
+
+func newAllGather[T any](ctx context.Context, team *Team, dst, src []T) error {
+	to, from := window.Raw(dst), window.Raw(src)
+	var call symmem.Record
+	err := callOf[T](&call, symmem.OpAllGather, len(src))
 	if err == nil {
 		err = checkBlocks("dst", len(dst), "src", len(src), team.Size())
 	}
-	to, from := window.Raw(dst), window.Raw(src)
 	if err == nil {
 		err = apart(to, from, block(to, team.Rank(), len(from)), "dst and src")
 	}
 	if err == nil {
-		err = allGather(ctx, team, call, to, from)
+		err = allGather(ctx, team, &call, to, from)
+	}
+	if err == nil {
+		learn(team, &call, 0, typeWord[T](), to, from, reduce.Reduction{})
 	}
 	return named(symmem.OpAllGather, err)
 }
 
-func allGather(ctx context.Context, team *Team, call symmem.Record, to, from []byte) error {
+func allGather(ctx context.Context, team *Team, call *symmem.Record, to, from []byte) error {
 	e, err := enginesOf(ctx, team, call)
 	if err != nil {
 		return err
 	}
-	if e.plan.lines(&call, len(from)) {
+	if e.plan.lines(call, len(from)) {
 		return e.blocks.AllGather(ctx, call, to, from)
 	}
+	return e.allGatherByCopies(ctx, call, to, from)
+}
+
+func (e *engines) allGatherByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
 	if err := e.enter(); err != nil {
 		return err
 	}
@@ -58,7 +75,8 @@ func allGather(ctx context.Context, team *Team, call symmem.Record, to, from []b
 // what would have come. src and dst do not overlap. Otherwise as AllGather.
 // MPI_Allgatherv.
 func AllGatherv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int, src []T) error {
-	call, err := callOf[T](symmem.OpAllGatherv, 0)
+	var call symmem.Record
+	err := callOf[T](&call, symmem.OpAllGatherv, 0)
 	to, from := window.Raw(dst), window.Raw(src)
 	switch {
 	case err != nil:
@@ -67,14 +85,15 @@ func AllGatherv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int
 	case window.Overlap(to, from):
 		err = usage("dst and src overlap")
 	default:
-		err = allGatherv(ctx, team, call, to, len(dst), dstCounts, from, len(src))
+		err = allGatherv(ctx, team, &call, to, len(dst), dstCounts, from, len(src))
 	}
 	return named(symmem.OpAllGatherv, err)
 }
 
 // allGatherv tells everybody, through lines, what each rank has and how much it
-// can take: so all know before the first copy whether it comes to that.
-func allGatherv(ctx context.Context, team *Team, call symmem.Record, to []byte, have int, dstCounts []int, from []byte, count int) error {
+// can take: so all know before the first copy whether it comes to that, and which
+// way the data goes. What fits beside the counts has come with them.
+func allGatherv(ctx context.Context, team *Team, call *symmem.Record, to []byte, have int, dstCounts []int, from []byte, count int) error {
 	e, err := enginesOf(ctx, team, call)
 	if err == nil {
 		err = e.enter()
@@ -83,16 +102,17 @@ func allGatherv(ctx context.Context, team *Team, call symmem.Record, to []byte, 
 		return err
 	}
 	defer e.leave()
-	mine := e.counts[:16]
+	mine := e.counts[:countsBytes]
 	binary.LittleEndian.PutUint64(mine, uint64(count))
 	binary.LittleEndian.PutUint64(mine[8:], uint64(have))
+	copy(mine[16:], from)
 	call.Engine = symmem.EngineLL64
 	if err := e.blocks.AllGather(ctx, call, e.arrives, mine); err != nil {
 		return err
 	}
 	need, most := 0, 0
 	for r := range dstCounts {
-		c := binary.LittleEndian.Uint64(e.arrives[16*r:])
+		c := binary.LittleEndian.Uint64(e.arrives[countsBytes*r:])
 		if c > maxCount {
 			return team.Revoke(fmt.Errorf("%w: rank %d sends a count of %d", ErrRegion, team.WorldRank(r), c))
 		}
@@ -100,15 +120,49 @@ func allGatherv(ctx context.Context, team *Team, call symmem.Record, to []byte, 
 		need, most = need+int(c), max(most, int(c))
 	}
 	for r := range dstCounts {
-		if has := binary.LittleEndian.Uint64(e.arrives[16*r+8:]); uint64(need) > has {
+		if has := binary.LittleEndian.Uint64(e.arrives[countsBytes*r+8:]); uint64(need) > has {
 			return &TooShortError{Rank: r, Need: need, Have: int(has)}
 		}
+	}
+	switch most *= call.EltSize; {
+	case most <= countsBytes-16:
+		unpack(to, e.arrives, countsBytes, 16, dstCounts, call.EltSize)
+		return nil
+	case most <= e.plan.of[symmem.OpAllGather].lines:
+		return e.then(e.allGatherPadded(ctx, call, to, dstCounts, from, most))
 	}
 	for r := range e.parts {
 		d := dstCounts[r] * call.EltSize
 		e.parts[r] = ce.Part{Src: from, Dst: to[:d]}
 		to = to[d:]
 	}
-	call.Engine = symmem.EngineCE
+	e.plan.engine(call, symmem.OpAllGather)
 	return e.then(e.exchange(ctx, call))
+}
+
+// countsBytes is what a block of lines holds that has no second one: a count, the
+// room for all of them, and the first bytes.
+const countsBytes = 48
+
+// allGatherPadded gathers blocks of size bytes, of which each rank has at most so
+// many.
+func (e *engines) allGatherPadded(ctx context.Context, call *symmem.Record, to []byte, dstCounts []int, from []byte, size int) error {
+	all := e.spareBytes((len(dstCounts) + 1) * size)
+	mine, all := all[:size], all[size:]
+	copy(mine, from)
+	if err := e.blocks.AllGather(ctx, step2(call), all, mine); err != nil {
+		return err
+	}
+	unpack(to, all, size, 0, dstCounts, call.EltSize)
+	return nil
+}
+
+// unpack copies so many elements of each of from's blocks of size bytes, from
+// byte at on, one behind the other.
+func unpack(to, from []byte, size, at int, counts []int, eltSize int) {
+	for r, c := range counts {
+		n := c * eltSize
+		copy(to[:n], from[r*size+at:])
+		to = to[n:]
+	}
 }

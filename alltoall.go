@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -24,30 +25,46 @@ import (
 // different things; and the failures of peers (package doc). MPI_Alltoall; the
 // two ways are NCCL's LL and copy-engine all-to-alls.
 func AllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
-	n := team.Size()
-	call, err := callOf[T](symmem.OpAllToAll, len(src)/n)
 	to, from := window.Raw(dst), window.Raw(src)
+	if e, c := knownCallOf(team, symmem.OpAllToAll, 0, 0, typeWord[T](), to, from); c != nil && !window.Overlap(to, from) {
+		return named(symmem.OpAllToAll, e.blocks.AllToAll(ctx, &c.call, to, from, c.size))
+	}
+	return newAllToAll[T](ctx, team, dst, src)
+}
+
+// newAllToAll is a call of which nothing is known.
+func newAllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
+	to, from := window.Raw(dst), window.Raw(src)
+	each, even := team.Even(len(src))
+	var call symmem.Record
+	err := callOf[T](&call, symmem.OpAllToAll, each)
 	switch {
 	case err != nil:
-	case len(src)%n != 0 || len(dst) != len(src):
-		err = usage("dst has %d elements, src %d; both must have the same multiple of %d", len(dst), len(src), n)
+	case !even || len(dst) != len(src):
+		err = usage("dst has %d elements, src %d; both must have the same multiple of %d", len(dst), len(src), team.Size())
 	case window.Overlap(to, from):
 		err = usage("dst and src overlap")
 	default:
-		err = allToAll(ctx, team, call, to, from)
+		if err = allToAll(ctx, team, &call, to, from); err == nil {
+			learn(team, &call, 0, typeWord[T](), to, from, reduce.Reduction{})
+		}
 	}
 	return named(symmem.OpAllToAll, err)
 }
 
-func allToAll(ctx context.Context, team *Team, call symmem.Record, to, from []byte) error {
+func allToAll(ctx context.Context, team *Team, call *symmem.Record, to, from []byte) error {
 	e, err := enginesOf(ctx, team, call)
 	if err != nil {
 		return err
 	}
-	size := len(from) / team.Size()
-	if e.plan.lines(&call, size) {
+	size := call.EltSize * int(call.Count)
+	if e.plan.lines(call, size) {
 		return e.blocks.AllToAll(ctx, call, to, from, size)
 	}
+	return e.allToAllByCopies(ctx, call, to, from, size)
+}
+
+func (e *engines) allToAllByCopies(ctx context.Context, call *symmem.Record, to, from []byte, size int) error {
 	if err := e.enter(); err != nil {
 		return err
 	}
@@ -69,7 +86,8 @@ func allToAll(ctx context.Context, team *Team, call symmem.Record, to, from []by
 // but for the counts of the receiving side, which nobody has to know before.
 func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int, src []T, srcCounts []int) error {
 	n := team.Size()
-	call, err := callOf[T](symmem.OpAllToAllv, 0)
+	var call symmem.Record
+	err := callOf[T](&call, symmem.OpAllToAllv, 0)
 	to, from := window.Raw(dst), window.Raw(src)
 	if err == nil {
 		err = checkCounts(len(dstCounts), srcCounts, len(src), n)
@@ -79,7 +97,7 @@ func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int,
 	case window.Overlap(to, from):
 		err = usage("dst and src overlap")
 	default:
-		err = allToAllv(ctx, team, call, to, len(dst), dstCounts, from, srcCounts)
+		err = allToAllv(ctx, team, &call, to, len(dst), dstCounts, from, srcCounts)
 	}
 	return named(symmem.OpAllToAllv, err)
 }
@@ -101,7 +119,7 @@ func checkCounts(dstCounts int, srcCounts []int, have, n int) error {
 	return nil
 }
 
-func allToAllv(ctx context.Context, team *Team, call symmem.Record, to []byte, have int, dstCounts []int, from []byte, srcCounts []int) error {
+func allToAllv(ctx context.Context, team *Team, call *symmem.Record, to []byte, have int, dstCounts []int, from []byte, srcCounts []int) error {
 	e, err := enginesOf(ctx, team, call)
 	if err == nil {
 		err = e.enter()
@@ -141,6 +159,6 @@ func allToAllv(ctx context.Context, team *Team, call symmem.Record, to []byte, h
 		from, to = from[s:], to[d:]
 	}
 	defer clear(e.parts)
-	call.Engine = symmem.EngineCE
-	return e.then(e.stream.Exchange(ctx, call, e.parts, true, refuse))
+	e.plan.engine(call, symmem.OpAllToAll)
+	return e.then(e.stream.Exchange(ctx, *call, e.parts, true, refuse))
 }

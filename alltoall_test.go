@@ -15,29 +15,30 @@ import (
 	"github.com/symwin/symwin/internal/ranktest"
 )
 
-func TestMain(m *testing.M) {
-	ranktest.Main(m, map[string]ranktest.Scenario{
-		"alltoall":    inWorld(allToAllRounds),
-		"alltoallv":   inWorld(allToAllvRounds),
-		"too-short":   inWorld(tooShort),
-		"mismatch":    inWorld(mismatch),
-		"everything":  inWorld(everything),
-		"other-table": otherTable,
-		"kill-me": inWorld(func(ctx context.Context, w *symwin.World) error {
-			fmt.Println("joined")
-			n := 64 << 10
-			dst, src := make([]byte, n*w.Size()), make([]byte, n*w.Size())
-			for {
-				if err := symwin.AllToAll(ctx, w.Team(), dst, src); err != nil {
-					if !errors.Is(err, symwin.ErrRankFailed) {
-						return err
-					}
-					return nil
+// scenarios are what processes of this test binary can be ranks of.
+var scenarios = map[string]ranktest.Scenario{
+	"alltoall":    inWorld(allToAllRounds),
+	"alltoallv":   inWorld(allToAllvRounds),
+	"too-short":   inWorld(tooShort),
+	"mismatch":    inWorld(mismatch),
+	"everything":  inWorld(everything),
+	"other-table": otherTable,
+	"kill-me": inWorld(func(ctx context.Context, w *symwin.World) error {
+		fmt.Println("joined")
+		n := 64 << 10
+		dst, src := make([]byte, n*w.Size()), make([]byte, n*w.Size())
+		for {
+			if err := symwin.AllToAll(ctx, w.Team(), dst, src); err != nil {
+				if !errors.Is(err, symwin.ErrRankFailed) {
+					return err
 				}
+				return nil
 			}
-		}),
-	})
+		}
+	}),
 }
+
+func TestMain(m *testing.M) { ranktest.Main(m, scenarios) }
 
 func inWorld(f func(context.Context, *symwin.World) error) ranktest.Scenario {
 	return func(ctx context.Context) error {

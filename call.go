@@ -8,30 +8,32 @@ import (
 	"github.com/symwin/symwin/window"
 )
 
-// callOf is the record of a collective on elements of type T, of which count are
-// what ranks agree on; 0 where they need not. Ranks that use another type differ
-// in it.
-func callOf[T any](op symmem.Op, count int) (symmem.Record, error) {
-	if err := window.CheckType[T](); err != nil {
-		return symmem.Record{}, err
-	}
-	return symmem.Record{Op: op, EltSize: window.SizeOf[T](), Count: uint64(count), Digest: symmem.Details{Kind: kindOf[T]()}.Digest()}, nil
+// callOf makes call, which is empty, the record of a collective on elements of
+// type T, of which count are what ranks agree on; 0 where they need not. Ranks that
+// use another type differ in it. Records are passed by pointer: a copy of one that
+// was just written word by word waits until all of it has left the store buffer.
+func callOf[T any](call *symmem.Record, op symmem.Op, count int) error {
+	k, err := window.KindOf[T]()
+	call.Op, call.EltSize, call.Count = op, window.SizeOf[T](), uint64(count)
+	call.Digest = symmem.Details{Kind: sized(k, window.SizeOf[T]())}.Digest()
+	return err
 }
 
-// kindOf is T's kind, by its size where the name leaves it open.
-func kindOf[T any]() reflect.Kind {
-	switch k := reflect.TypeFor[T]().Kind(); {
-	case k == reflect.Int && window.SizeOf[T]() == 8:
-		return reflect.Int64
-	case k == reflect.Int:
+// sized is the kind of a type of so many bytes where the name leaves them open.
+func sized(k reflect.Kind, bytes int) reflect.Kind {
+	switch k {
+	case reflect.Int:
+		if bytes == 8 {
+			return reflect.Int64
+		}
 		return reflect.Int32
-	case (k == reflect.Uint || k == reflect.Uintptr) && window.SizeOf[T]() == 8:
-		return reflect.Uint64
-	case k == reflect.Uint || k == reflect.Uintptr:
+	case reflect.Uint, reflect.Uintptr:
+		if bytes == 8 {
+			return reflect.Uint64
+		}
 		return reflect.Uint32
-	default:
-		return k
 	}
+	return k
 }
 
 func usage(format string, args ...any) error {
@@ -40,7 +42,7 @@ func usage(format string, args ...any) error {
 
 // checkBlocks is about n parts of so many elements in a whole of have.
 func checkBlocks(whole string, have int, part string, each, n int) error {
-	if have/n == each && have%n == 0 {
+	if have == n*each {
 		return nil
 	}
 	return usage("%s has %d elements; %d ranks with a %s of %d need %d times as many", whole, have, n, part, each, n)
@@ -52,6 +54,9 @@ func checkRoot(root, n int) error {
 	}
 	return nil
 }
+
+// sameStart tells whether a and b, equally long, are the same memory.
+func sameStart(a, b []byte) bool { return len(a) == 0 || &a[0] == &b[0] }
 
 // apart refuses a part that shares memory with the whole, unless it lies exactly
 // in its own place there, which is what in place means.
@@ -67,5 +72,9 @@ func named(op symmem.Op, err error) error {
 	if err == nil {
 		return nil
 	}
+	return wrapped(op, err)
+}
+
+func wrapped(op symmem.Op, err error) error {
 	return fmt.Errorf("%v: %w", op, err)
 }

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -31,18 +34,19 @@ const always = math.MaxInt
 // many ranks: as many as there may be.
 const many = math.MaxInt
 
-// crossovers is the table. Bytes are those of one rank's part; of broadcast,
+// crossoversOfAll is the table. Bytes are those of one rank's part; of broadcast,
 // reduce and allreduce, which have no parts, of the vector. The first row of an
 // operation that has enough ranks counts.
 //
 // Where data goes the engine cannot know: into private memory lines are faster far
 // beyond, into windows copies are. So the border is where either loses equally
 // much by the other's choice. µs, lines | copies, all in private memory | copies
-// into a window, two ranks bound to a CPU each, and eight on the same two:
+// into a window, two ranks bound to a CPU each, and eight on the same two, on
+// Cascade Lake:
 //
 //	              4 KiB              16 KiB               64 KiB
-//	alltoall      1.4 | 3.5 | 0.9    3.7 | 7.2 | 1.8
-//	         8     37 | 106 | 29     127 | 223 | 81
+//	alltoall      1.1 | 1.4 | 0.5    2.8 | 2.7 | 1.3
+//	         8     22 |  62 | 19     104 | 136 | 49
 //	allgather     1.1 | 1.4 | 0.6    2.7 | 3.1 | 1.3      9.0 | 9.6 | 3.6
 //	         8     18 |  56 | 19      51 | 158 | 57
 //	gather        1.1 | 1.4 | 0.6    2.7 | 3.3 | 1.0      9.1 | 7.1 | 2.2
@@ -59,10 +63,12 @@ const many = math.MaxInt
 //
 // And in two steps instead of one: allreduce of two, in windows, 64 KiB 9.4 to
 // 7.1, 256 KiB 37 to 22, but 16 KiB in private memory 3.4 to 4.6; of eight, 128
-// KiB 565 to 259; broadcast to eight, 2 MiB into windows 3080 to 870, 512 KiB in
-// private memory 516 to 466, 128 KiB 114 to 144. A root that reduces alone was
-// never slower than one that gathers shares.
-var crossovers = []crossover{
+// KiB 565 to 259. A broadcast to eight, of which each takes a share that all then
+// gather, was slower in windows (256 KiB 90 to 103, 1 MiB 379 to 537) and no
+// faster in private memory (271 to 275, 1426 to 1365); a root that reduces alone
+// was never slower than one that gathers shares.
+var crossoversOfAll = []crossover{
+	{symmem.OpAllToAll, 2, 4 << 10, always},
 	{symmem.OpAllToAll, many, 8 << 10, always},
 	{symmem.OpAllGather, 2, 2 << 10, always},
 	{symmem.OpAllGather, many, 16 << 10, always},
@@ -70,14 +76,45 @@ var crossovers = []crossover{
 	{symmem.OpGather, many, 4 << 10, always},
 	{symmem.OpScatter, 2, 2 << 10, always},
 	{symmem.OpScatter, many, 4 << 10, always},
-	{symmem.OpBroadcast, 4, 32 << 10, always},
-	{symmem.OpBroadcast, many, 32 << 10, 256 << 10},
+	{symmem.OpBroadcast, many, 32 << 10, always},
 	{symmem.OpReduce, 2, 64 << 10, always},
 	{symmem.OpReduce, many, 32 << 10, always},
 	{symmem.OpAllReduce, 2, 16 << 10, 32 << 10},
 	{symmem.OpAllReduce, many, 32 << 10, 0},
 	{symmem.OpReduceScatter, 2, 8 << 10, always},
-	{symmem.OpReduceScatter, many, 2 << 10, always},
+	{symmem.OpReduceScatter, many, 4 << 10, always},
+}
+
+// crossovers is the table of this machine; its ranks are all here.
+var crossovers = sync.OnceValue(func() []crossover { return crossoversOf(topo.AMD()) })
+
+func crossoversOf(amd bool) []crossover {
+	if amd {
+		return slices.Concat(crossoversAMD, crossoversOfAll)
+	}
+	return crossoversOfAll
+}
+
+// crossoversAMD are the rows that come before those on AMD's processors. There a rank gets
+// back a line that both write, as those of slots are, at 7 to 9 GB/s only, while
+// copies that stay in the caches are faster. Zen 4, two ranks, as above; eight ranks
+// as there:
+//
+//	              2 KiB                4 KiB                8 KiB
+//	alltoall      0.32 | 0.46 | 0.38   0.69 | 0.58 | 0.44   1.31 | 0.96 | 0.57
+//	allgather     0.34 | 0.53          0.54 | 0.66 | 0.53   1.27 | 1.09 | 0.74
+//	gather        0.47 | 0.67 | 0.44   0.84 | 0.74 | 0.45   1.69 | 0.74 | 0.53
+//	scatter       0.37 | 0.62 | 0.30   0.79 | 0.78 | 0.42   1.92 | 0.98 | 0.44
+//	broadcast     0.23 | 0.65 | 0.41   0.41 | 0.77 | 0.44   0.74 | 0.96 | 0.66
+//	reduce        0.33 | 0.74          0.56 | 0.82          1.25 | 0.81
+//	allreduce     0.51 | 0.87          0.90 | 0.95          1.50 | 1.27
+//	reducescatter 0.59 | 0.77          1.00 | 0.92          1.72 | 1.24
+var crossoversAMD = []crossover{
+	{symmem.OpAllToAll, 2, 2 << 10, always},
+	{symmem.OpBroadcast, 2, 8 << 10, always},
+	{symmem.OpReduce, 2, 4 << 10, always},
+	{symmem.OpAllReduce, 2, 4 << 10, 32 << 10},
+	{symmem.OpReduceScatter, 2, 2 << 10, always},
 }
 
 // slotBytes is what memory allows among many ranks: every member has two slots for
@@ -91,7 +128,11 @@ func slotBytesByHand(team *Team) int {
 }
 
 // route is a crossover as one team has it.
-type route struct{ lines, direct int }
+type route struct {
+	lines, direct int
+	staged        bool   // copies go through the ring, wherever they come from and go
+	why           uint64 // what a record's digest has of it
+}
 
 // plan is all routes of one team.
 type plan struct {
@@ -102,14 +143,23 @@ type plan struct {
 }
 
 // lines reports whether bytes of an operation go through lines, and which engine
-// that makes for its record.
+// that makes for its record, and why.
 func (p *plan) lines(call *symmem.Record, bytes int) bool {
+	call.Digest += p.of[call.Op].why
 	if bytes <= p.of[call.Op].lines {
 		call.Engine = symmem.EngineLL64
 		return true
 	}
-	call.Engine = symmem.EngineCE
+	p.engine(call, call.Op)
 	return false
+}
+
+// engine is which one copies what an operation does not send through lines.
+func (p *plan) engine(call *symmem.Record, op symmem.Op) {
+	call.Engine = symmem.EngineCE
+	if p.of[op].staged {
+		call.Engine = symmem.EngineBCopy
+	}
 }
 
 // planFor is the table for one team, with what SYMWIN_ALGO says about it.
@@ -120,16 +170,18 @@ func planFor(team *Team) (*plan, error) {
 	}
 	n := team.Size()
 	p := &plan{digest: said.digest()}
-	for i := len(crossovers) - 1; i >= 0; i-- { // so that the first row stays
-		if c := crossovers[i]; n <= c.ranks {
-			p.of[c.op] = route{min(c.lines, slotBytes(n)/blocksIn(c.op, n)), c.direct}
+	for _, c := range slices.Backward(crossovers()) { // so that the first row stays
+		if n <= c.ranks {
+			p.of[c.op] = route{lines: min(c.lines, slotBytes(n)/blocksIn(c.op, n)), direct: c.direct}
 		}
 	}
-	for op, bytes := range said {
-		p.of[op].lines = min(bytes, slotBytesByHand(team)/blocksIn(op, n))
+	for op, way := range said {
+		p.of[op].lines = min(way.lines, slotBytesByHand(team)/blocksIn(op, n))
+		p.of[op].staged = way.staged
 		p.forced[op] = true
 	}
 	for op, r := range p.of {
+		p.of[op].why = symmem.Border{Bytes: r.lines, ByHand: p.forced[op]}.Digest()
 		p.most = max(p.most, r.lines*blocksIn(symmem.Op(op), n))
 	}
 	return p, nil
@@ -144,9 +196,13 @@ func blocksIn(op symmem.Op, n int) int {
 	return 1
 }
 
-// algo is what SYMWIN_ALGO says: by operation up to how many bytes go through
-// lines, -1 for none.
-type algo map[symmem.Op]int
+// algo is what SYMWIN_ALGO says, by operation.
+type algo map[symmem.Op]byHand
+
+type byHand struct {
+	lines  int  // up to so many bytes go through lines, -1: none
+	staged bool // all copies through the ring
+}
 
 // parseAlgo reads "alltoall:ce,allreduce:ll64,allgather:16K".
 func parseAlgo(text string) (algo, error) {
@@ -163,16 +219,18 @@ func parseAlgo(text string) (algo, error) {
 		}
 		switch way {
 		case symmem.EngineCE.String():
-			a[op] = -1
+			a[op] = byHand{lines: -1}
+		case symmem.EngineBCopy.String():
+			a[op] = byHand{lines: -1, staged: true}
 		case symmem.EngineLL64.String():
-			a[op] = math.MaxInt
+			a[op] = byHand{lines: math.MaxInt}
 		default:
 			bytes, err := env.Size(way)
 			if err != nil {
-				return nil, fmt.Errorf("%w: %s=%q: %q is no way to carry %s; write ce (copies), ll64 (lines) or up to how many bytes lines carry it, such as 16K", ErrUsage,
+				return nil, fmt.Errorf("%w: %s=%q: %q is no way to carry %s; write ce (copies), bcopy (copies through the staging ring), ll64 (lines) or up to how many bytes lines carry it, such as 16K", ErrUsage,
 					env.KeyAlgo, text, way, name)
 			}
-			a[op] = int(bytes)
+			a[op] = byHand{lines: int(bytes)}
 		}
 	}
 	return a, nil
@@ -180,7 +238,7 @@ func parseAlgo(text string) (algo, error) {
 
 // opNamed finds an operation of the table.
 func opNamed(name string) (symmem.Op, bool) {
-	for _, c := range crossovers {
+	for _, c := range crossoversOfAll {
 		if c.op.String() == name {
 			return c.op, true
 		}
@@ -189,8 +247,8 @@ func opNamed(name string) (symmem.Op, bool) {
 }
 
 func opNames() (names []string) {
-	for i, c := range crossovers {
-		if i == 0 || crossovers[i-1].op != c.op {
+	for i, c := range crossoversOfAll {
+		if i == 0 || crossoversOfAll[i-1].op != c.op {
 			names = append(names, c.op.String())
 		}
 	}
@@ -200,9 +258,9 @@ func opNames() (names []string) {
 // digest is what ranks compare: of every number that the choice rests on.
 func (a algo) digest() uint64 {
 	h := fnv.New64a()
-	for _, c := range crossovers {
-		lines, said := a[c.op]
-		fmt.Fprintln(h, c.op, c.ranks, c.lines, c.direct, said, lines)
+	for _, c := range crossovers() {
+		way, said := a[c.op]
+		fmt.Fprintln(h, c.op, c.ranks, c.lines, c.direct, said, way)
 	}
 	return h.Sum64()
 }

@@ -90,7 +90,7 @@ func TestDifferentEngines(t *testing.T) {
 		}
 		t.Run(few[i].name, func(t *testing.T) {
 			t.Parallel()
-			few[i].told, many[i].told = "(ll64)", "(ce)"
+			few[i].told, many[i].told = "(ll64: up to", "(ce: above"
 			different(t, few[i], many[i])
 		})
 	}

@@ -21,13 +21,14 @@ type engines struct {
 	stream *ce.Stream
 	ready  atomic.Bool // both are open
 	closed bool
+	known  known
 
 	// Memory of the steady state, and who may use it: the lane would refuse a
 	// second goroutine only after it had written here.
 	busy    sync.Mutex
 	parts   []ce.Part
 	fold    fold
-	spare   []byte   // for what a rank gets and does not want
+	spare   []byte   // for parts that are padded
 	cuts    [][]byte // of lines' parts
 	counts  []byte   // v: what this rank sends to each, and what each sends here
 	arrives []byte
@@ -36,15 +37,24 @@ type engines struct {
 // enginesOf returns the team's engines. The first call opens them and is
 // collective, as the call is that needs them: a rank that calls something else
 // meanwhile is found as in any collective.
-func enginesOf(ctx context.Context, team *Team, call symmem.Record) (*engines, error) {
-	e, _ := team.Attached().Load().(*engines)
-	if e == nil {
-		team.Attached().CompareAndSwap(nil, &engines{team: team})
-		e = team.Attached().Load().(*engines)
-	}
-	if e.ready.Load() {
+func enginesOf(ctx context.Context, team *Team, call *symmem.Record) (*engines, error) {
+	if e := opened(team); e != nil {
 		return e, nil
 	}
+	return openEngines(ctx, team, call)
+}
+
+// opened returns the team's engines if they are open, else nil.
+func opened(team *Team) *engines {
+	if e, _ := team.Attached().Load().(*engines); e != nil && e.ready.Load() {
+		return e
+	}
+	return nil
+}
+
+func openEngines(ctx context.Context, team *Team, call *symmem.Record) (*engines, error) {
+	team.Attached().CompareAndSwap(nil, &engines{team: team})
+	e := team.Attached().Load().(*engines)
 	// Opening has two parts, and the lane lets others in between them.
 	if !e.busy.TryLock() {
 		return nil, errInside()
@@ -53,7 +63,7 @@ func enginesOf(ctx context.Context, team *Team, call symmem.Record) (*engines, e
 	return e, e.open(ctx, call)
 }
 
-func (e *engines) open(ctx context.Context, call symmem.Record) error {
+func (e *engines) open(ctx context.Context, call *symmem.Record) error {
 	if e.ready.Load() {
 		return nil
 	}
@@ -63,12 +73,13 @@ func (e *engines) open(ctx context.Context, call symmem.Record) error {
 		return err
 	}
 	// Join has compared the tables, but not every world comes through it.
-	call.Digest ^= plan.digest
-	blocks, err := lla2a.OpenBlocks(ctx, team, call, plan.most)
+	opens := *call
+	opens.Digest ^= plan.digest
+	blocks, err := lla2a.OpenBlocks(ctx, team, opens, plan.most)
 	if err != nil {
 		return err
 	}
-	stream, err := ce.OpenFor(ctx, team, call, ce.Options{})
+	stream, err := ce.OpenFor(ctx, team, opens, ce.Options{})
 	if errors.Is(err, ErrNoSpace) {
 		return errors.Join(err, blocks.Close(ctx)) // agreed: all give back what they have
 	}
@@ -78,7 +89,7 @@ func (e *engines) open(ctx context.Context, call symmem.Record) error {
 	n := team.Size()
 	e.plan, e.blocks, e.stream = plan, blocks, stream
 	e.parts, e.cuts = make([]ce.Part, n), make([][]byte, n)
-	e.counts, e.arrives = make([]byte, 16*n), make([]byte, 16*n)
+	e.counts, e.arrives = make([]byte, max(8*n, countsBytes)), make([]byte, countsBytes*n)
 	e.ready.Store(true)
 	return nil
 }
@@ -105,9 +116,9 @@ func (e *engines) enter() error {
 func (e *engines) leave() { e.busy.Unlock() }
 
 // exchange carries e.parts, and then forgets the caller's memory.
-func (e *engines) exchange(ctx context.Context, call symmem.Record) error {
+func (e *engines) exchange(ctx context.Context, call *symmem.Record) error {
 	defer clear(e.parts)
-	return e.stream.Exchange(ctx, call, e.parts, false, nil)
+	return e.stream.Exchange(ctx, *call, e.parts, false, nil)
 }
 
 // then is the error of a call behind another one of the same operation: peers
@@ -119,7 +130,7 @@ func (e *engines) then(err error) error {
 	return err
 }
 
-// spareBytes is n bytes that nobody wants to see again.
+// spareBytes is n bytes of scratch memory.
 func (e *engines) spareBytes(n int) []byte {
 	if len(e.spare) < n {
 		e.spare = make([]byte, n)
@@ -146,9 +157,10 @@ func share(p []byte, r, n int) []byte {
 const shareBytes = 128
 
 // step2 is the record of an operation's second call.
-func step2(call symmem.Record) symmem.Record {
-	call.Digest += symmem.Details{Step: 1}.Digest() - symmem.Details{}.Digest()
-	return call
+func step2(call *symmem.Record) *symmem.Record {
+	second := *call
+	second.Digest += symmem.Details{Step: 1}.Digest() - symmem.Details{}.Digest()
+	return &second
 }
 
 // maxCount is the largest count a peer may name: no region holds more bytes.

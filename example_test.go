@@ -9,6 +9,26 @@ import (
 	"github.com/symwin/symwin"
 )
 
+// A whole program but for its func main: join, exchange, close.
+func Example() {
+	ctx := context.Background()
+
+	w, err := symwin.Join(ctx) // under shmrun, mpirun, srun, torchrun, or by hand; alone it is a world of one
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer w.Close()
+
+	n := 1000 // elements for each rank
+	src, dst := make([]float32, n*w.Size()), make([]float32, n*w.Size())
+	if err := symwin.AllToAll(ctx, w.Team(), dst, src); err != nil { // any memory; the right engine by size
+		log.Fatal(err) // names the rank that died, came late, or called something else
+	}
+
+	fmt.Println(len(dst), "elements have come")
+	// Output: 1000 elements have come
+}
+
 // With no launcher's variables set, Join makes a world of one: a program runs as
 // it is, and as many ranks as "shmrun -n" says.
 func ExampleJoin() {

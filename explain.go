@@ -13,7 +13,7 @@ type Choice struct {
 	Op     string // "alltoall"
 	Ranks  int    // of the team
 	Bytes  int    // of one rank's part; of broadcast, reduce and allreduce of the vector
-	Engine string // "ll64" or "ce", as call records and "shmrun ps" show it
+	Engine string // "ll64", "ce" or "bcopy", as call records and "shmrun ps" show it
 	Steps  int    // calls that it takes: 2 where each rank does its share of a long vector
 	Why    string
 }
@@ -25,7 +25,8 @@ func (c Choice) String() string {
 
 // Explain tells which engine carries an operation of so many bytes on team, and
 // why: tagged lines, where data and flag arrive in one cache miss (ll64, package
-// lla2a), or copies between flags (ce, package ce). op is its name in small
+// lla2a), or copies between flags (ce, package ce; bcopy if all of them go through
+// the staging ring, which SYMWIN_ALGO can ask for). op is its name in small
 // letters ("allreduce"). bytes are those of one rank's part; of broadcast, reduce
 // and allreduce, which have no parts, of the vector; of alltoallv and allgatherv
 // of the largest part.
@@ -43,9 +44,13 @@ func Explain(team *Team, op string, bytes int) (Choice, error) {
 	switch {
 	case bytes < 0:
 		return Choice{}, fmt.Errorf("explain: %w: %d bytes", ErrUsage, bytes)
-	case op == symmem.OpAllToAllv.String(), op == symmem.OpAllGatherv.String():
-		return Choice{Op: op, Ranks: team.Size(), Bytes: bytes, Engine: symmem.EngineCE.String(), Steps: 2,
+	case op == symmem.OpAllToAllv.String():
+		call := symmem.Record{}
+		p.engine(&call, symmem.OpAllToAll)
+		return Choice{Op: op, Ranks: team.Size(), Bytes: bytes, Engine: call.Engine.String(), Steps: 2,
 			Why: "the counts go first, through lines; the data, of lengths that nobody knows before, is copied"}, nil
+	case op == symmem.OpAllGatherv.String():
+		return explainAllGatherv(team, p, bytes), nil
 	case !known:
 		return Choice{}, fmt.Errorf("explain: %w: no operation %q; there are %s, alltoallv, allgatherv", ErrUsage, op, strings.Join(opNames(), ", "))
 	}
@@ -61,14 +66,48 @@ func Explain(team *Team, op string, bytes int) (Choice, error) {
 	switch {
 	case lines:
 		c.Why = fmt.Sprintf("up to %d bytes go through tagged lines, by %s", r.lines, rule)
+	case r.staged:
+		c.Why = "all of it is copied, through the staging ring, by " + rule
 	case r.lines < 0:
 		c.Why = "all of it is copied, by " + rule
 	default:
 		c.Why = fmt.Sprintf("more than %d bytes are copied, by %s", r.lines, rule)
+	}
+	if !lines && !r.staged {
+		c.Why += unread(team)
 	}
 	if !lines && bytes > r.direct {
 		c.Steps = 2
 		c.Why += fmt.Sprintf("; more than %d in two steps, of which each rank does its share", r.direct)
 	}
 	return c, nil
+}
+
+// explainAllGatherv is about parts of which the largest has so many bytes.
+func explainAllGatherv(team *Team, p *plan, bytes int) Choice {
+	call := symmem.Record{Op: symmem.OpAllGather}
+	c := Choice{Op: symmem.OpAllGatherv.String(), Ranks: team.Size(), Bytes: bytes, Steps: 2}
+	lines := p.lines(&call, bytes)
+	c.Engine = call.Engine.String()
+	switch {
+	case bytes <= countsBytes-16:
+		c.Engine, c.Steps = symmem.EngineLL64.String(), 1
+		c.Why = fmt.Sprintf("up to %d bytes go with the counts, through tagged lines", countsBytes-16)
+	case lines:
+		c.Why = fmt.Sprintf("the counts go first; then all know that no part has more than %d bytes, which go through tagged lines as those of allgather", p.of[call.Op].lines)
+	default:
+		c.Why = "the counts go first, through lines; the data is copied, as that of allgather"
+	}
+	return c
+}
+
+// unread says it where private memory of this team takes two copies, because the
+// kernel does not let this rank read it.
+func unread(team *Team) string {
+	if e, _ := team.Attached().Load().(*engines); e != nil && e.ready.Load() {
+		if why := e.stream.Unreached(); why != "" {
+			return "; private memory in two, since the kernel does not read it: " + why
+		}
+	}
+	return ""
 }

@@ -36,19 +36,32 @@ func TestExplain(t *testing.T) {
 			require.Contains(t, c.Why, "measured crossover")
 		}
 	}
-	c, err := explain(t, 8, "broadcast", 64<<20)
+	c, err := explain(t, 8, "allreduce", 64<<20)
 	require.NoError(t, err)
 	require.Equal(t, 2, c.Steps)
 	require.Contains(t, c.Why, "in two steps")
 	c, err = explain(t, 2, "alltoallv", 8)
 	require.NoError(t, err)
 	require.Equal(t, "ce", c.Engine)
+	for _, v := range []struct {
+		bytes, steps int
+		engine       string
+	}{{32, 1, "ll64"}, {33, 2, "ll64"}, {1 << 20, 2, "ce"}} {
+		c, err = explain(t, 2, "allgatherv", v.bytes)
+		require.NoError(t, err)
+		require.Equal(t, v.engine, c.Engine)
+		require.Equal(t, v.steps, c.Steps)
+	}
 
-	t.Setenv(env.KeyAlgo, "alltoall:ce, allreduce:3K,broadcast:ll64")
+	t.Setenv(env.KeyAlgo, "alltoall:ce, allreduce:3K,broadcast:ll64,gather:bcopy")
 	c, err = explain(t, 2, "alltoall", 0)
 	require.NoError(t, err)
 	require.Equal(t, "ce", c.Engine)
 	require.Contains(t, c.Why, "all of it is copied, by SYMWIN_ALGO=alltoall:ce")
+	c, err = explain(t, 2, "gather", 0)
+	require.NoError(t, err)
+	require.Equal(t, "bcopy", c.Engine)
+	require.Contains(t, c.Why, "through the staging ring, by SYMWIN_ALGO=")
 	c, err = explain(t, 2, "allreduce", 3<<10)
 	require.NoError(t, err)
 	require.Equal(t, "ll64", c.Engine)

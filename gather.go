@@ -3,6 +3,7 @@ package symwin
 import (
 	"context"
 
+	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -13,50 +14,63 @@ import (
 //
 // In place: root's src may be its own part of dst. Other overlaps are refused. A
 // rank that is not the root may return before the root has everything, or only
-// then; it may use src again. Memory, errors and concurrency as AllToAll.
+// then; it may use src again. Since it may hear from nobody, a call of something else
+// may be told by the next collective only. Memory, errors and concurrency as AllToAll.
 // MPI_Gather.
 func Gather[T any](ctx context.Context, team *Team, dst, src []T, root int) error {
-	call, err := callOf[T](symmem.OpGather, len(src))
+	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
+	if e, c := knownCallOf(team, symmem.OpGather, 0, root, typeWord[T](), to, from); c != nil && !window.Overlap(to, from) {
+		return named(symmem.OpGather, e.blocks.Gather(ctx, &c.call, to, from, root))
+	}
+	return newGather[T](ctx, team, dst, src, root)
+}
+
+// atRoot is p at the rank root, and nothing elsewhere.
+func atRoot(team *Team, root int, p []byte) []byte {
+	if team.Rank() == root {
+		return p
+	}
+	return nil
+}
+
+func newGather[T any](ctx context.Context, team *Team, dst, src []T, root int) error {
+	var call symmem.Record
+	err := callOf[T](&call, symmem.OpGather, len(src))
 	if err == nil {
 		err = checkRoot(root, team.Size())
 	}
-	var to []byte
-	from := window.Raw(src)
+	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
 	if err == nil && team.Rank() == root {
-		to = window.Raw(dst)
 		if err = checkBlocks("dst", len(dst), "src", len(src), team.Size()); err == nil {
 			err = apart(to, from, block(to, root, len(from)), "dst and src")
 		}
 	}
 	if err == nil {
 		call.Root = root
-		err = gather(ctx, team, call, to, from)
+		err = gather(ctx, team, &call, to, from)
+	}
+	if err == nil {
+		learn(team, &call, 0, typeWord[T](), to, from, reduce.Reduction{})
 	}
 	return named(symmem.OpGather, err)
 }
 
-// gather through lines is an all-gather: what is posted once costs its sender
-// nothing more if all look at it.
-func gather(ctx context.Context, team *Team, call symmem.Record, to, from []byte) error {
+func gather(ctx context.Context, team *Team, call *symmem.Record, to, from []byte) error {
 	e, err := enginesOf(ctx, team, call)
-	if err == nil {
-		err = e.enter()
-	}
 	if err != nil {
 		return err
 	}
-	defer e.leave()
-	n, size, here := team.Size(), len(from), team.Rank() == call.Root
-	if e.plan.lines(&call, size) {
-		if !here {
-			to = e.spareBytes(n * size)
-		}
-		return e.blocks.AllGather(ctx, call, to, from)
+	if e.plan.lines(call, len(from)) {
+		return e.blocks.Gather(ctx, call, to, from, call.Root)
 	}
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
 	e.parts[call.Root].Src = from
-	if here {
+	if team.Rank() == call.Root {
 		for r := range e.parts {
-			e.parts[r].Dst = block(to, r, size)
+			e.parts[r].Dst = block(to, r, len(from))
 		}
 	}
 	return e.exchange(ctx, call)

@@ -34,8 +34,11 @@ var layers = [][]string{
 	{"lla2a", "ce"},
 	{"."},
 	{"internal/launch"},
-	{"bench/peers"},
+	{"bench/peers", "bench/chart", "internal/doctor"},
+	{"bench/report"},
 	{"bench", "internal/soak"},
+	{"examples/internal/program"},
+	{"examples/internal/programtest"},
 	{"cmd/", "examples/"},
 }
 
@@ -43,11 +46,14 @@ var layers = [][]string{
 // waiting knows words and no ranks; engines and everything above them get their
 // memory from a window; an example shows what any program may do.
 var only = map[string][]string{
-	"epoch":     {},
-	"sync":      {"internal/failpoint", "internal/futex", "internal/line"},
-	"lla2a":     {"epoch", "internal/env", "internal/failpoint", "internal/line", "sync", "symmem", "window"},
-	"ce":        {"epoch", "internal/env", "internal/failpoint", "internal/line", "internal/topo", "sync", "symmem", "window"},
-	"examples/": {"epoch", "symmem", "window", "lla2a", "ce", "."},
+	"epoch":                     {},
+	"sync":                      {"internal/failpoint", "internal/futex", "internal/line"},
+	"lla2a":                     {"epoch", "internal/env", "internal/failpoint", "internal/line", "sync", "symmem", "window"},
+	"ce":                        {"epoch", "internal/env", "internal/failpoint", "internal/line", "internal/topo", "sync", "symmem", "window"},
+	"bench/chart":               {"internal/env"},
+	"bench/report":              {"bench/chart"},
+	"examples/internal/program": {"."},
+	"examples/":                 {"epoch", "symmem", "window", "lla2a", "ce", ".", "examples/internal/program"},
 }
 
 // rawSuffixes end the names of the files in which unsafe code and system calls

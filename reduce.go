@@ -39,19 +39,29 @@ const (
 // In place: root's dst may be its src. Other overlaps are refused. An op that T
 // does not have is ErrUsage. Otherwise as Gather. MPI_Reduce.
 func Reduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, root int) error {
-	call, by, err := reductionOf[T](symmem.OpReduce, len(src), op)
+	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
+	if e, c := knownCallOf(team, symmem.OpReduce, op, root, typeWord[T](), to, from); c != nil && (sameStart(to, from) || !window.Overlap(to, from)) {
+		return named(symmem.OpReduce, e.blocks.Reduce(ctx, &c.call, to, from, root, c.into))
+	}
+	return newReduce[T](ctx, team, dst, src, op, root)
+}
+
+func newReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, root int) error {
+	var call symmem.Record
+	by, err := reductionOf[T](&call, symmem.OpReduce, len(src), op)
 	if err == nil {
 		err = checkRoot(root, team.Size())
 	}
-	var to []byte
-	from := window.Raw(src)
+	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
 	if err == nil && team.Rank() == root {
-		to = window.Raw(dst)
 		err = checkVectors(len(dst), len(src), to, from)
 	}
 	if err == nil {
 		call.Root = root
-		err = reduceTo(ctx, team, call, by, to, from)
+		err = reduceTo(ctx, team, &call, by, to, from)
+	}
+	if err == nil {
+		learn(team, &call, op, typeWord[T](), to, from, by)
 	}
 	return named(symmem.OpReduce, err)
 }
@@ -63,13 +73,25 @@ func Reduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, root
 // MPI_Allreduce; a long one is
 // Rabenseifner's: each rank reduces a share, which then all gather.
 func AllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
-	call, by, err := reductionOf[T](symmem.OpAllReduce, len(src), op)
 	to, from := window.Raw(dst), window.Raw(src)
+	if e, c := knownCallOf(team, symmem.OpAllReduce, op, 0, typeWord[T](), to, from); c != nil && (sameStart(to, from) || !window.Overlap(to, from)) {
+		return named(symmem.OpAllReduce, e.blocks.AllReduce(ctx, &c.call, to, from, c.into))
+	}
+	return newAllReduce[T](ctx, team, dst, src, op)
+}
+
+func newAllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
+	to, from := window.Raw(dst), window.Raw(src)
+	var call symmem.Record
+	by, err := reductionOf[T](&call, symmem.OpAllReduce, len(src), op)
 	if err == nil {
 		err = checkVectors(len(dst), len(src), to, from)
 	}
 	if err == nil {
-		err = allReduce(ctx, team, call, by, to, from)
+		err = allReduce(ctx, team, &call, by, to, from)
+	}
+	if err == nil {
+		learn(team, &call, op, typeWord[T](), to, from, by)
 	}
 	return named(symmem.OpAllReduce, err)
 }
@@ -80,7 +102,8 @@ func AllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op) e
 // In place: dst may be this rank's own part of src. Other overlaps are refused.
 // Otherwise as Reduce. MPI_Reduce_scatter_block.
 func ReduceScatter[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
-	call, by, err := reductionOf[T](symmem.OpReduceScatter, len(dst), op)
+	var call symmem.Record
+	by, err := reductionOf[T](&call, symmem.OpReduceScatter, len(dst), op)
 	if err == nil {
 		err = checkBlocks("src", len(src), "dst", len(dst), team.Size())
 	}
@@ -89,20 +112,20 @@ func ReduceScatter[T Number](ctx context.Context, team *Team, dst, src []T, op O
 		err = apart(from, to, block(from, team.Rank(), len(to)), "src and dst")
 	}
 	if err == nil {
-		err = reduceScatter(ctx, team, call, by, to, from)
+		err = reduceScatter(ctx, team, &call, by, to, from)
 	}
 	return named(symmem.OpReduceScatter, err)
 }
 
 // reductionOf is callOf for a reduction.
-func reductionOf[T Number](op symmem.Op, count int, by Op) (symmem.Record, reduce.Reduction, error) {
+func reductionOf[T Number](call *symmem.Record, op symmem.Op, count int, by Op) (reduce.Reduction, error) {
 	r, err := reduce.For[T](by)
 	if err != nil {
-		return symmem.Record{}, r, usage("%w", err)
+		return r, usage("%w", err)
 	}
-	call, err := callOf[T](op, count)
-	call.Digest = symmem.Details{Kind: kindOf[T](), Reduce: by}.Digest()
-	return call, r, err
+	err = callOf[T](call, op, count)
+	call.Digest += symmem.Details{Reduce: by}.Digest() - symmem.Details{}.Digest()
+	return r, err
 }
 
 func checkVectors(dst, src int, to, from []byte) error {
@@ -124,43 +147,42 @@ func (f *fold) Fold(at int, from [][]byte) { f.by.Into(f.dst[at:at+len(from[0])]
 
 // reduceParts folds what e.parts' Src of all ranks are into dst. inPlace: dst is
 // a Src that others get, too.
-func (e *engines) reduceParts(ctx context.Context, call symmem.Record, by reduce.Reduction, dst []byte, inPlace bool) error {
+func (e *engines) reduceParts(ctx context.Context, call *symmem.Record, by reduce.Reduction, dst []byte, inPlace bool) error {
 	defer clear(e.parts)
 	e.fold = fold{by, dst}
-	err := e.stream.Fold(ctx, call, e.parts, len(dst), inPlace, &e.fold)
+	err := e.stream.Fold(ctx, *call, e.parts, len(dst), inPlace, &e.fold)
 	e.fold.dst = nil
 	return err
 }
 
-func reduceTo(ctx context.Context, team *Team, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+func reduceTo(ctx context.Context, team *Team, call *symmem.Record, by reduce.Reduction, to, from []byte) error {
 	e, err := enginesOf(ctx, team, call)
-	if err == nil {
-		err = e.enter()
-	}
 	if err != nil {
 		return err
 	}
-	defer e.leave()
-	here := team.Rank() == call.Root
-	if e.plan.lines(&call, len(from)) {
-		return e.blocks.AllReduce(ctx, call, from, from, func(_ []byte, parts ...[]byte) {
-			if here {
-				by.Into(to, parts...)
-			}
-		})
+	if e.plan.lines(call, len(from)) {
+		return e.blocks.Reduce(ctx, call, to, from, call.Root, by.Into)
 	}
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
 	e.parts[call.Root].Src = from
 	return e.reduceParts(ctx, call, by, to, false)
 }
 
-func allReduce(ctx context.Context, team *Team, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+func allReduce(ctx context.Context, team *Team, call *symmem.Record, by reduce.Reduction, to, from []byte) error {
 	e, err := enginesOf(ctx, team, call)
 	if err != nil {
 		return err
 	}
-	if e.plan.lines(&call, len(from)) {
+	if e.plan.lines(call, len(from)) {
 		return e.blocks.AllReduce(ctx, call, to, from, by.Into)
 	}
+	return e.allReduceByCopies(ctx, call, by, to, from)
+}
+
+func (e *engines) allReduceByCopies(ctx context.Context, call *symmem.Record, by reduce.Reduction, to, from []byte) error {
 	if err := e.enter(); err != nil {
 		return err
 	}
@@ -175,7 +197,7 @@ func allReduce(ctx context.Context, team *Team, call symmem.Record, by reduce.Re
 }
 
 // allReduceInShares lets each rank reduce a share, which then all gather.
-func (e *engines) allReduceInShares(ctx context.Context, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+func (e *engines) allReduceInShares(ctx context.Context, call *symmem.Record, by reduce.Reduction, to, from []byte) error {
 	n := len(e.parts)
 	mine := share(to, e.team.Rank(), n)
 	for r := range e.parts {
@@ -190,7 +212,7 @@ func (e *engines) allReduceInShares(ctx context.Context, call symmem.Record, by 
 	return e.then(e.exchange(ctx, step2(call)))
 }
 
-func reduceScatter(ctx context.Context, team *Team, call symmem.Record, by reduce.Reduction, to, from []byte) error {
+func reduceScatter(ctx context.Context, team *Team, call *symmem.Record, by reduce.Reduction, to, from []byte) error {
 	e, err := enginesOf(ctx, team, call)
 	if err == nil {
 		err = e.enter()
@@ -200,12 +222,13 @@ func reduceScatter(ctx context.Context, team *Team, call symmem.Record, by reduc
 	}
 	defer e.leave()
 	me, size := team.Rank(), len(to)
-	if e.plan.lines(&call, size) {
+	if e.plan.lines(call, size) {
 		return e.blocks.AllReduce(ctx, call, from, from, func(_ []byte, parts ...[]byte) {
 			for r, p := range parts {
 				e.cuts[r] = block(p, me, size)
 			}
 			by.Into(to, e.cuts...)
+			clear(e.cuts) // the caller's memory is not kept
 		})
 	}
 	for r := range e.parts {

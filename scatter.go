@@ -3,6 +3,7 @@ package symwin
 import (
 	"context"
 
+	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -15,50 +16,51 @@ import (
 // The root may return before the others have everything; it may use src again.
 // Memory, errors and concurrency as AllToAll. MPI_Scatter.
 func Scatter[T any](ctx context.Context, team *Team, dst, src []T, root int) error {
-	call, err := callOf[T](symmem.OpScatter, len(dst))
+	to, from := window.Raw(dst), atRoot(team, root, window.Raw(src))
+	if e, c := knownCallOf(team, symmem.OpScatter, 0, root, typeWord[T](), to, from); c != nil && !window.Overlap(from, to) {
+		return named(symmem.OpScatter, e.blocks.Scatter(ctx, &c.call, to, from, root))
+	}
+	return newScatter[T](ctx, team, dst, src, root)
+}
+
+func newScatter[T any](ctx context.Context, team *Team, dst, src []T, root int) error {
+	var call symmem.Record
+	err := callOf[T](&call, symmem.OpScatter, len(dst))
 	if err == nil {
 		err = checkRoot(root, team.Size())
 	}
-	var from []byte
-	to := window.Raw(dst)
+	to, from := window.Raw(dst), atRoot(team, root, window.Raw(src))
 	if err == nil && team.Rank() == root {
-		from = window.Raw(src)
 		if err = checkBlocks("src", len(src), "dst", len(dst), team.Size()); err == nil {
 			err = apart(from, to, block(from, root, len(to)), "src and dst")
 		}
 	}
 	if err == nil {
 		call.Root = root
-		err = scatter(ctx, team, call, to, from)
+		err = scatter(ctx, team, &call, to, from)
+	}
+	if err == nil {
+		learn(team, &call, 0, typeWord[T](), to, from, reduce.Reduction{})
 	}
 	return named(symmem.OpScatter, err)
 }
 
-// scatter through lines is a broadcast of all parts, of which each takes its own.
-func scatter(ctx context.Context, team *Team, call symmem.Record, to, from []byte) error {
+func scatter(ctx context.Context, team *Team, call *symmem.Record, to, from []byte) error {
 	e, err := enginesOf(ctx, team, call)
-	if err == nil {
-		err = e.enter()
-	}
 	if err != nil {
 		return err
 	}
-	defer e.leave()
-	n, me, size, here := team.Size(), team.Rank(), len(to), team.Rank() == call.Root
-	if e.plan.lines(&call, size) {
-		if !here {
-			from = e.spareBytes(n * size)
-		}
-		if err := e.blocks.Broadcast(ctx, call, from, call.Root); err != nil {
-			return err
-		}
-		copy(to, block(from, me, size))
-		return nil
+	if e.plan.lines(call, len(to)) {
+		return e.blocks.Scatter(ctx, call, to, from, call.Root)
 	}
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
 	e.parts[call.Root].Dst = to
-	if here {
+	if team.Rank() == call.Root {
 		for r := range e.parts {
-			e.parts[r].Src = block(from, r, size)
+			e.parts[r].Src = block(from, r, len(to))
 		}
 	}
 	return e.exchange(ctx, call)

@@ -131,7 +131,7 @@ func TestBadAlgo(t *testing.T) {
 		"alltoall":            `"alltoall" is no operation and engine such as alltoall:ce; operations are alltoall, allgather, gather, scatter, broadcast, reduce, allreduce, reducescatter`,
 		"alltoal:ce":          `"alltoal:ce" is no operation`,
 		"barrier:ce":          `"barrier:ce" is no operation`,
-		"alltoall:cee":        `"cee" is no way to carry alltoall; write ce (copies), ll64 (lines) or up to how many bytes`,
+		"alltoall:cee":        `"cee" is no way to carry alltoall; write ce (copies), bcopy (copies through the staging ring), ll64 (lines) or up to how many bytes`,
 		"allgather:ce,x:4K":   `"x:4K" is no operation`,
 		"allgather:99999999T": `"99999999T" is no way`,
 	} {

@@ -19,7 +19,9 @@ var allToAll = &op{
 	ways: []way{
 		{engine: "auto", window: plus(destinationNeed, stagingNeed), memory: buffersNeed, open: allToAllBy(throughFrontDoor)},
 		{engine: "ll64", window: plus(destinationNeed, blocksNeed), memory: buffersNeed, open: allToAllBy(throughLines)},
-		{engine: "ce", window: plus(destinationNeed, stagingNeed), memory: buffersNeed, open: allToAllBy(throughCopies)},
+		{engine: "ce", window: plus(destinationNeed, stagingNeed), memory: buffersNeed, open: allToAllBy(throughCopies(symmem.EngineCE))},
+		{engine: "bcopy", window: plus(destinationNeed, stagingNeed), memory: buffersNeed, open: allToAllBy(throughCopies(symmem.EngineBCopy))},
+		views,
 	},
 }
 
@@ -70,21 +72,23 @@ func throughLines(ctx context.Context, team *symmem.Team, dst, src []byte) (move
 	if err != nil {
 		return nil, nil, err
 	}
-	return func(ctx context.Context) error { return blocks.AllToAll(ctx, call, dst, src, size) }, blocks.Close, nil
+	return func(ctx context.Context) error { return blocks.AllToAll(ctx, &call, dst, src, size) }, blocks.Close, nil
 }
 
-func throughCopies(ctx context.Context, team *symmem.Team, dst, src []byte) (move, done func(context.Context) error, err error) {
-	size := len(src) / team.Size()
-	call := symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineCE, EltSize: 1, Count: uint64(size)}
-	s, err := ce.OpenFor(ctx, team, call, ce.Options{})
-	if err != nil {
-		return nil, nil, err
+func throughCopies(engine symmem.Engine) mover {
+	return func(ctx context.Context, team *symmem.Team, dst, src []byte) (move, done func(context.Context) error, err error) {
+		size := len(src) / team.Size()
+		call := symmem.Record{Op: symmem.OpAllToAll, Engine: engine, EltSize: 1, Count: uint64(size)}
+		s, err := ce.OpenFor(ctx, team, call, ce.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		parts := make([]ce.Part, team.Size())
+		for r := range parts {
+			parts[r].Src, parts[r].Dst = src[r*size:][:size], dst[r*size:][:size]
+		}
+		return func(ctx context.Context) error { return s.Exchange(ctx, call, parts, false, nil) }, s.Close, nil
 	}
-	parts := make([]ce.Part, team.Size())
-	for r := range parts {
-		parts[r].Src, parts[r].Dst = src[r*size:][:size], dst[r*size:][:size]
-	}
-	return func(ctx context.Context) error { return s.Exchange(ctx, call, parts, false, nil) }, s.Close, nil
 }
 
 // destinationNeed is what arrives on a rank, where that is in a window.

@@ -45,7 +45,7 @@ func first(int) int       { return 0 }
 
 // ways are the engines of the collective.
 func (c *collective) ways() (ways []way) {
-	for _, engine := range []string{"auto", "ll64", "ce"} {
+	for _, engine := range []string{"auto", "ll64", "ce", "bcopy"} {
 		ways = append(ways, way{
 			engine: engine, inPlace: c.own != nil, fits: c.fits,
 			window: func(cfg *config, t task) int64 {

@@ -31,7 +31,6 @@ const maxCommand = 1024
 // that tells it from anything else that may be written there.
 type reply struct {
 	slice
-	Note  string `json:"note,omitempty"` // the stint's
 	Tails *tails `json:"tails,omitempty"`
 }
 

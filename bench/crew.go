@@ -88,7 +88,6 @@ func (w *crew) dismiss() int {
 type crewed struct {
 	crew *crew
 	id   int
-	note string
 }
 
 func (w *crew) open(ctx context.Context, id int, t task) (*crewed, error) {
@@ -98,7 +97,6 @@ func (w *crew) open(ctx context.Context, id int, t task) (*crewed, error) {
 
 func (s *crewed) measure(ctx context.Context, p point) (slice, error) {
 	r, err := s.crew.do(ctx, command{Do: doMeasure, ID: s.id, point: p})
-	s.note = r.Note
 	return r.slice, err
 }
 

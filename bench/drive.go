@@ -15,11 +15,13 @@ type subject interface {
 // that the user started; while it works the ranks sleep.
 type driver struct {
 	*job
-	crew   *crew // nil: the operation needs none
+	crew   *crew
 	look   func(context.Context) (placement, error)
 	rivals []*rival
 	out    output
 	wrong  int // bytes, in all rows
+
+	progress *progress
 }
 
 // How long the blocks of a row last together where iterations are "auto", the
@@ -37,6 +39,7 @@ const maxTries = 3
 
 func (d *driver) run(ctx context.Context) error {
 	for _, t := range d.trials() {
+		d.progress.begin(d.job, t)
 		row, err := d.trial(ctx, t)
 		if err != nil {
 			return err
@@ -67,11 +70,14 @@ func (d *driver) trial(ctx context.Context, t trial) (row Row, err error) {
 	for _, r := range d.rivals {
 		subjects = append(subjects, r.at(t.task.Bytes))
 	}
-	kept, state, err := d.settle(ctx, t, subjects)
+	kept, all, state, err := d.settle(ctx, t, subjects)
 	if err != nil {
 		return row, err
 	}
 	row = d.row(t, kept, state, limit)
+	if d.check {
+		row.Wrong = wrong(all)
+	}
 	for k, r := range d.rivals {
 		row.Peers[r.name] = r.figure(row, of(kept, own+k))
 	}
@@ -79,7 +85,7 @@ func (d *driver) trial(ctx context.Context, t trial) (row Row, err error) {
 		return row, d.out.row(row)
 	}
 	if row.Engine == copying {
-		row.Engine += " " + stint.note
+		row.Engine += " " + bestNote(of(kept, 0))[0].Note
 	}
 	if err := d.out.row(row); err != nil {
 		return row, err
@@ -107,10 +113,10 @@ type repetition struct {
 }
 
 // settle measures repetitions until as many as were asked for have seen one
-// state. One during which the placement changed does not count, and after a
-// change for good none before it does. If it will not settle, the last ones
-// stand, and the state is "moved".
-func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept []repetition, state string, err error) {
+// state, and returns those beside all there were. One during which the placement
+// changed does not count, and after a change for good none before it does. If it
+// will not settle, the last ones stand, and the state is "moved".
+func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept, all []repetition, state string, err error) {
 	ranks := t.task.Ranks
 	if ranks == 0 {
 		ranks = d.Ranks
@@ -119,26 +125,25 @@ func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept 
 	if t.quick {
 		reps, p.Budget = 1, probeBudget
 	}
-	var all []repetition
 	r := repetition{}
 	if r.before, err = d.look(ctx); err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	for len(all) < maxTries*reps {
 		r.slices = nil
 		for _, s := range subjects {
 			got, err := s.measure(ctx, p)
 			if err != nil {
-				return nil, "", err
+				return nil, nil, "", err
 			}
 			r.slices = append(r.slices, got)
 		}
 		if r.after, err = d.look(ctx); err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
 		if !steady(r.before, r.after) { // or something else ran while we looked
 			if r.after, err = d.look(ctx); err != nil {
-				return nil, "", err
+				return nil, nil, "", err
 			}
 		}
 		all = append(all, r)
@@ -147,12 +152,22 @@ func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept 
 				kept = nil
 			}
 			if kept = append(kept, r); len(kept) == reps {
-				return kept, median(kept).String(), nil
+				return kept, all, median(kept).String(), nil
 			}
 		}
 		r.before = r.after
 	}
-	return all[len(all)-reps:], moved, nil
+	return all[len(all)-reps:], all, moved, nil
+}
+
+// wrong counts the bytes of ours that arrived wrong, those of a repetition whose
+// times do not count, too.
+func wrong(all []repetition) *int {
+	sum := 0
+	for _, s := range of(all, 0) {
+		sum += s.Wrong
+	}
+	return &sum
 }
 
 // of is the slices of one subject.
@@ -168,15 +183,11 @@ func (d *driver) row(t trial, kept []repetition, state string, l *limit) Row {
 	row := t.row
 	row.Touch, row.InPlace, row.Reps, row.State = d.touch, d.inPlace, len(kept), state
 	row.Peers = map[string]PeerFigure{}
-	mine, wrong := of(kept, 0), 0
+	mine := bestNote(of(kept, 0))
 	row.summary = summarize(mine)
 	for _, s := range mine {
-		row.each = append(row.each, summarize([]slice{s}))
+		row.Each = append(row.Each, summarize([]slice{s}).P50)
 		row.Iters += len(s.Blocks) * s.Ops
-		wrong += s.Wrong
-	}
-	if d.check {
-		row.Wrong = &wrong
 	}
 	row.Algbw, row.Busbw = none(), none()
 	if total := d.op.total; total != nil {

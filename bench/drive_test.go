@@ -2,18 +2,20 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// numbered is a subject whose k-th slice is one block of k µs.
+// numbered is a subject whose k-th slice is one block of k µs, in which one byte
+// arrived wrong.
 type numbered struct{ k int }
 
 func (n *numbered) measure(context.Context, point) (slice, error) {
 	n.k++
-	return slice{Blocks: []time.Duration{time.Duration(n.k) * time.Microsecond}, Ops: 1}, nil
+	return slice{Blocks: []time.Duration{time.Duration(n.k) * time.Microsecond}, Ops: 1, Wrong: 1}, nil
 }
 
 func TestARowIsOfOneState(t *testing.T) {
@@ -41,10 +43,12 @@ func TestARowIsOfOneState(t *testing.T) {
 					return c.looks[looked-1], nil
 				},
 			}
-			kept, state, err := d.settle(context.Background(), trial{}, []subject{new(numbered), new(numbered)})
+			kept, all, state, err := d.settle(context.Background(), trial{}, []subject{new(numbered), new(numbered)})
 			require.NoError(t, err)
 			require.Equal(t, c.state, state)
 			require.Equal(t, len(c.looks), looked)
+			require.Equal(t, 1, *wrong(all[:1]), "wrong bytes")
+			require.Equal(t, slices.Max(c.kept), float64(*wrong(all)), "also where the times do not count")
 			for subject := range 2 {
 				var got []float64
 				for _, s := range of(kept, subject) {

@@ -30,7 +30,8 @@ type exercise struct {
 	units    int           // figures an operation holds: 2 where it is a round trip and half of one counts; 0: 1
 	shortest time.Duration // of a block, where it must be longer than others; 0: no
 	cpu      *int          // on which alone this rank does it
-	note     string        // what it found out about itself
+	begin    func()        // a slice does; may be nil
+	note     string        // how it does it, where there is a choice
 	hands    hands
 }
 
@@ -62,14 +63,17 @@ func (x *exercise) repeat(op func(ctx context.Context) error) {
 // collective is repeat for an operation in which everybody sends and then
 // everybody has received.
 func (x *exercise) collective(op func(ctx context.Context) error) {
-	x.repeat(func(ctx context.Context) error {
-		x.write()
-		if err := op(ctx); err != nil {
-			return err
+	x.run = func(ctx context.Context, n int) error {
+		for range n {
+			x.hands.count++
+			x.write()
+			if err := op(ctx); err != nil {
+				return err
+			}
+			x.read()
 		}
-		x.read()
 		return nil
-	})
+	}
 }
 
 // hands are the program's own share of an operation (--touch).
@@ -83,18 +87,26 @@ type hands struct {
 // write is what the sender does before each operation: it rewrites all it sends.
 func (x *exercise) write() {
 	if x.hands.writes {
-		for _, p := range x.out {
-			line.Fill(p.bytes, rewritten(x.hands.me, x.hands.count))
-		}
+		x.rewrite()
+	}
+}
+
+func (x *exercise) rewrite() {
+	for _, p := range x.out {
+		line.Fill(p.bytes, rewritten(x.hands.me, x.hands.count))
 	}
 }
 
 // read is what the receiver does after each operation: it reads all it got.
 func (x *exercise) read() {
 	if x.hands.reads {
-		for _, p := range x.in {
-			x.hands.sum ^= line.Read(p.bytes)
-		}
+		x.look()
+	}
+}
+
+func (x *exercise) look() {
+	for _, p := range x.in {
+		x.hands.sum ^= line.Read(p.bytes)
 	}
 }
 
@@ -107,6 +119,11 @@ func (x *exercise) fill(round uint64) {
 		x.load(round)
 		return
 	}
+	x.spread(round)
+}
+
+// spread writes a round's data into what is sent.
+func (x *exercise) spread(round uint64) {
 	for _, p := range x.out {
 		stream{round, x.hands.me, x.to(p.peer)}.fill(p.bytes)
 	}

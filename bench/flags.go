@@ -21,12 +21,19 @@ type request struct {
 	reps              int
 	engine, touch     string
 	dst, format, file string
+	plot, report      string
+	quick             bool
+	failOver          float64 // compare: the slowdown that fails it, 0: none
 	check, inPlace    bool
 	tails             bool
 	peers             []string
 	launch            *launch.Options
 	words             []string // what is no flag
+	given             []given  // the flags that stand there
 }
+
+// given is a flag of the command line as it may be given to another.
+type given struct{ name, text string }
 
 // auto is --iters' word for "as many as it takes", and --engine's for the front
 // door's choice.
@@ -37,18 +44,18 @@ func flagSet(q *request) *pflag.FlagSet {
 	fs.SetOutput(io.Discard)
 	fs.SortFlags = false
 	fs.Usage = func() {}
-	flag := func(name, short, usage string, set func(string) error) {
-		fs.VarP(&value{set: set}, name, short, usage)
+	flag := func(name, short, usage string, set func(string) error, words ...string) {
+		fs.VarP(&launch.Value{Read: set, Words: words}, name, short, usage)
 	}
-	oneOf := func(to *string, words ...string) func(string) error {
+	oneOf := func(name, usage string, to *string, words ...string) {
 		*to = words[0]
-		return func(s string) error {
+		flag(name, "", usage, func(s string) error {
 			if !slices.Contains(words, s) {
-				return fmt.Errorf("no %q; there are %s", s, list(words))
+				return fmt.Errorf("%q: there are %s", s, list(words))
 			}
 			*to = s
 			return nil
-		}
+		}, words...)
 	}
 	flag("min", "b", "the smallest `SIZE`; bytes, or 64K, 1M (powers of 1024)", sizeInto(&q.low))
 	flag("max", "e", "the largest `SIZE`", sizeInto(&q.high))
@@ -81,7 +88,7 @@ func flagSet(q *request) *pflag.FlagSet {
 		q.factor = n
 		return nil
 	})
-	flag("iters", "i", "`N` operations inside the clock in each repetition, rounded up to whole blocks; auto (default): as many as fit into 0.2 s a row, as always for peers", func(s string) error {
+	flag("iters", "i", "`N` operations inside the clock in each repetition, rounded up to whole blocks; auto (default): as many as fit into 0.2 s a row; for peers as for symwin", func(s string) error {
 		if s == auto {
 			q.iters = 0
 			return nil
@@ -92,9 +99,12 @@ func flagSet(q *request) *pflag.FlagSet {
 	q.reps = defaultReps
 	flag("reps", "", "`N` repetitions of each row, in turns with the peers (default 5); gobench writes a line for each", number(&q.reps, 1, "no number of repetitions; it is 1 or more"))
 	q.engine = auto
-	fs.StringVar(&q.engine, "engine", auto, "`ENGINE` that carries the data: auto (the front door's choice), ll16 and ll64 (tagged lines: elements, blocks), ce (copies)")
-	flag("touch", "", "`WHAT` the program does with the data inside the clock: none (default, as OSU; flatters whoever leaves the data in the sender's cache), "+
-		"read (the receiver reads every byte), full (and the sender rewrites its buffer)", oneOf(&q.touch, touchNone, touchRead, touchFull))
+	flag("engine", "", "`ENGINE` that carries the data: auto (default; the front door's choice), ll16 and ll64 (tagged lines: elements, blocks), ce (copies), bcopy (copies that all go through the staging ring), views (no copy: receivers look into the senders' buffers)", func(s string) error {
+		q.engine = s // the operation knows whether it has it
+		return nil
+	}, engines()...)
+	oneOf("touch", "`WHAT` the program does with the data inside the clock: none (default, as OSU; flatters whoever leaves the data in the sender's cache), "+
+		"read (the receiver reads every byte), full (and the sender rewrites its buffer)", &q.touch, touchNone, touchRead, touchFull)
 	q.check = true
 	flag("check", "c", "`on` (default): compare every byte outside the clock; off", func(s string) error {
 		on, ok := map[string]bool{"on": true, "1": true, "off": false, "0": false}[s]
@@ -103,32 +113,47 @@ func flagSet(q *request) *pflag.FlagSet {
 		}
 		q.check = on
 		return nil
-	})
+	}, "on", "off")
 	fs.BoolVar(&q.inPlace, "inplace", false, "source and destination are the same memory")
-	flag("dst", "", "`WHERE` the data of a collective arrives: window (default; one copy), private (any memory, the engine copies out)", oneOf(&q.dst, dstWindow, dstPrivate))
+	oneOf("dst", "`WHERE` the data of a collective arrives: window (default; one copy), private (any memory, the engine copies out)", &q.dst, dstWindow, dstPrivate)
 	fs.BoolVar(&q.tails, "tails", false, "for each row also time single operations, in a pass of their own: a # line with p50 to p99.99")
-	flag("format", "", "`FORMAT` of the rows: table (default), json (an object a line), csv, gobench (for benchstat)", oneOf(&q.format, formats...))
-	flag("out", "", "write to `FILE` instead of the standard output", func(s string) error {
-		if s == "" {
-			return errors.New("it is the name of a file")
+	oneOf("format", "`FORMAT` of the rows: table (default), json (an object a line), csv, gobench (for benchstat)", &q.format, formats...)
+	file := func(to *string) func(string) error {
+		return func(s string) error {
+			if s == "" {
+				return errors.New("it is the name of a file")
+			}
+			*to = s
+			return nil
 		}
-		q.file = s
+	}
+	flag("out", "", "write to `FILE` instead of the standard output; all: its rows as JSON", file(&q.file))
+	flag("plot", "", "also draw the rows into `FILE`.svg or .png (two pixels for one): time and bandwidth, peers and limit; limits: core to core", func(s string) error {
+		if _, err := pictureKind(s); err != nil {
+			return err
+		}
+		q.plot = s
 		return nil
 	})
-	flag("peer", "", "`LIST` of others to measure in turns with symwin: "+strings.Join(peers.Names, ", ")+", or all", func(s string) error {
-		q.peers = nil
+	flag("report", "", "also write a page of HTML into `FILE`: header, tables and drawings, all in the one file (all: default "+defaultReport+")", file(&q.report))
+	flag("peer", "", "`LIST` of others to measure in turns with symwin: "+strings.Join(peers.Names, ", ")+", or all, or none", func(s string) error {
+		if q.peers = nil; s == "none" {
+			return nil
+		}
 		for name := range strings.SplitSeq(s, ",") {
 			switch {
 			case name == "all":
 				q.peers = peers.Names
 			case !slices.Contains(peers.Names, name):
-				return fmt.Errorf("no %q; there are %s", name, list(peers.Names))
+				return fmt.Errorf("%q is no peer; there are %s", name, list(peers.Names))
 			case !slices.Contains(q.peers, name):
 				q.peers = append(q.peers, name)
 			}
 		}
 		return nil
-	})
+	}, append([]string{"all", "none"}, peers.Names...)...)
+	fs.BoolVar(&q.quick, "quick", false, "all: fewer operations and sizes")
+	flag("fail-over", "", "compare: exit code 1 for a row that is slower by more than `PERCENT`, and significantly", percent(&q.failOver))
 	q.launch = launch.Flags(fs)
 	ranks := *fs.Lookup("np")
 	ranks.Name, ranks.Shorthand, ranks.Usage = "ranks", "", "`N` ranks: the same as --np"
@@ -144,6 +169,7 @@ func parse(args []string) (*request, error) {
 		return nil, err
 	}
 	q.words = fs.Args()
+	fs.Visit(func(f *pflag.Flag) { q.given = append(q.given, given{f.Name, f.Value.String()}) })
 	return q, nil
 }
 
@@ -153,6 +179,18 @@ func number(to *int, least int, what string) func(string) error {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least || n > 1e12 {
 			return fmt.Errorf("%q is %s", s, what)
+		}
+		*to = n
+		return nil
+	}
+}
+
+// percent reads 10% or 10.
+func percent(to *float64) func(string) error {
+	return func(s string) error {
+		n, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
+		if err != nil || !(n > 0 && n < 1e6) {
+			return fmt.Errorf("%q is no share above 0, such as 10%%", s)
 		}
 		*to = n
 		return nil
@@ -170,13 +208,3 @@ func sizeInto(to *int64) func(string) error {
 		return err
 	}
 }
-
-// value is a flag whose meaning is a function; its default stands in the usage.
-type value struct {
-	set  func(string) error
-	text string
-}
-
-func (v *value) Set(s string) error { v.text = s; return v.set(s) }
-func (v *value) String() string     { return v.text }
-func (v *value) Type() string       { return "" }

@@ -30,7 +30,7 @@ func (g *gobench) row(r Row) error {
 	if err := g.failed.tell(g.w, g.peers, r); err != nil {
 		return err
 	}
-	err := g.lines(r, "symwin-"+r.Engine, r.each, r.Iters)
+	err := g.lines(r, "symwin-"+r.Engine, r.Each, r.Iters)
 	for _, name := range g.peers {
 		if p := r.peer(name); err == nil && p.P50.ok() {
 			err = g.lines(r, name, p.each, p.iters)
@@ -39,21 +39,21 @@ func (g *gobench) row(r Row) error {
 	return err
 }
 
-func (g *gobench) lines(r Row, by string, each []summary, iters int) error {
+func (g *gobench) lines(r Row, by string, each []figure, iters int) error {
 	name := "Benchmark" + strings.ToUpper(r.Op[:1]) + r.Op[1:] + fmt.Sprintf("/ranks=%d", r.Ranks)
 	if len(g.job.sizes) > 0 {
 		name += fmt.Sprintf("/bytes=%d", r.Bytes)
 	}
 	name += "/by=" + strings.ReplaceAll(by, " ", "_")
-	for _, s := range each {
-		if !s.P50.ok() {
+	for _, p50 := range each {
+		if !p50.ok() {
 			continue
 		}
 		rate := ""
 		if total := g.job.op.total; total != nil {
-			rate = fmt.Sprintf("\t%10.4f GB/s", float64(total(r.Ranks, r.Bytes))/float64(s.P50)/1e3)
+			rate = fmt.Sprintf("\t%10.4f GB/s", float64(total(r.Ranks, r.Bytes))/float64(p50)/1e3)
 		}
-		if _, err := fmt.Fprintf(g.w, "%-64s\t%10d\t%14.2f ns/op%s\n", name, iters/len(each), 1e3*float64(s.P50), rate); err != nil {
+		if _, err := fmt.Fprintf(g.w, "%-64s\t%10d\t%14.2f ns/op%s\n", name, iters/len(each), 1e3*float64(p50), rate); err != nil {
 			return err
 		}
 	}

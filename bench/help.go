@@ -20,8 +20,11 @@ func help(w io.Writer) {
 	fmt.Fprint(w, `shmrun bench measures, with ranks that it starts itself.
 
   shmrun bench [flags] OP [flags]
-
 `)
+	for _, c := range arounds {
+		fmt.Fprintf(w, "  %-38s %s\n", strings.TrimSpace("shmrun bench "+c.name+" "+c.arguments), c.text)
+	}
+	fmt.Fprintln(w)
 	for _, o := range ops {
 		fmt.Fprintf(w, "  %-17s %s\n", o.name, o.text)
 	}

@@ -67,6 +67,8 @@ func TestOperationsMoveEveryByteInProcess(t *testing.T) {
 		"rate -m 8:4096 -f 512", "rate -n 4 -m 8:8 --touch full",
 		"alltoall -n 3 -m 1:5001 -f 9 --dst private", "alltoall -n 2 -m 8:5001 -f 700", "alltoall -n 1 -m 64:64",
 		"alltoall -n 3 --engine ll64 -m 8:77 -f 9 --dst private", "alltoall -n 5 --engine ce -m 8:5001 -f 700",
+		"alltoall -n 3 --engine bcopy -m 8:5001 -f 700", "alltoall -n 2 --engine bcopy -m 5001:5001 --dst private --touch full",
+		"alltoall -n 3 --engine views -m 8:5001 -f 700 --touch read", "alltoall -n 2 --engine views -m 1:5001 -f 50 --touch full", "gather -n 3 --engine bcopy -m 5000:5000", "allreduce -n 3 --engine bcopy -m 4000:4000 --dst private",
 		"alltoall -n 3 -m 7:5001 -f 9 --touch read", "alltoall -n 3 -m 7:5001 -f 9 --touch full",
 		"alltoallv -n 3 -m 1:3000 -f 100 --touch full", "alltoallv-skewed -n 5 -m 1:3000 -f 100", "alltoallv-skewed -n 2 -m 64:64 --dst private",
 		"allgather -n 3 -m 8:20001 -f 50", "allgather -n 2 -m 8:3000 -f 300 --inplace", "allgather -n 3 --engine ll64 -m 8:3000 -f 300 --touch full",

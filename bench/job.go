@@ -19,7 +19,7 @@ type job struct {
 	op      *op
 	sizes   []int64
 	options launch.Options // completed by what the operation needs
-	shm     int64          // bytes that all windows may take together, where that is bounded; 0: not
+	shm     int64          // bytes that all windows may take together; -1: as many as there is memory
 }
 
 // trial is one row that is to be measured.
@@ -88,6 +88,7 @@ func (j *job) place() error {
 			return fmt.Errorf("%s: %w", env.KeyWindow, err)
 		}
 	}
+	j.shm = -1
 	if j.options.Backing == symmem.BackingShm { // otherwise the region goes where there is room
 		j.shm, err = shm.Free()
 	}

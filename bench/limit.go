@@ -88,7 +88,7 @@ func (l *limit) figure(kept []repetition) (us figure, parts string) {
 			continue
 		}
 		subject++
-		us += figure(t.times) * summarize(of(kept, subject)).P50
+		us += figure(t.times) * summarize(bestNote(of(kept, subject))).P50
 	}
 	return us, strings.Join(names, "+")
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"time"
 
 	"github.com/spf13/pflag"
 	"github.com/symwin/symwin/bench/peers"
@@ -22,7 +22,8 @@ const (
 const RankCommand = "bench-rank"
 
 // Main is "shmrun bench" with the arguments after it: it measures one operation
-// with ranks that it starts itself, and writes a row for each size to stdout. It
+// with ranks that it starts itself, and writes a row for each size to stdout, or
+// is one of the commands around that, which measure everything or compare. It
 // returns the exit code: 0; 1 if a byte arrived wrong or a rank failed; 2 for a
 // command line that cannot be measured, told in one line on stderr before
 // anything is started.
@@ -43,65 +44,122 @@ func mainWith(ctx context.Context, args []string, stdout, stderr io.Writer, open
 	if err != nil {
 		return usage(stderr, err)
 	}
+	if len(q.words) > 0 {
+		if c := findAround(q.words[0]); c != nil {
+			if err := q.suits(c); err != nil {
+				return usage(stderr, err)
+			}
+			return c.run(ctx, q, args, stdout, stderr, open)
+		}
+	}
+	return measureOne(ctx, q, args, stdout, stderr, open)
+}
+
+// measureOne measures one operation.
+func measureOne(ctx context.Context, q *request, args []string, stdout, stderr io.Writer, open opener) int {
+	if err := q.suits(nil); err != nil {
+		return usage(stderr, err)
+	}
 	j, err := q.job()
 	if err != nil {
 		return usage(stderr, err)
 	}
-	if j.file != "" {
-		f, err := os.Create(j.file)
-		if err != nil {
-			return usage(stderr, fmt.Errorf("--out: %w", err))
+	if j.plot != "" {
+		if err := j.drawable(); err != nil {
+			return usage(stderr, err)
 		}
-		defer f.Close()
-		stdout = f
 	}
+	papers, err := q.papers("out", "plot", "report")
+	if err != nil {
+		return usage(stderr, err)
+	}
+	defer papers.discard()
+	if out := papers["out"]; out != nil {
+		stdout = out
+	}
+	p := &chapter{job: j}
+	progress := newProgress(stderr, j)
+	e := j.measure(ctx, args, stderr, open, progress, func(m Meta) (output, error) {
+		p.meta = m
+		out, err := newOutput(stdout, j, m)
+		return outputs{progress, out, p}, err
+	})
+	written := papers.write("out", func(io.Writer) error { return nil })
+	if p.failed = e.text(); len(p.rows) > 0 { // also where not all of them are there
+		if err := papers.write("plot", p.draw); written == nil {
+			written = err
+		}
+		if err := papers.write("report", document([]*chapter{p}, time.Now()).Write); written == nil {
+			written = err
+		}
+	}
+	if e.err == nil && e.exit == 0 {
+		e.err = written
+	}
+	return e.tell(stderr)
+}
 
+// ending is how a measurement ended: by an error, or, where what happened has been
+// told already, with an exit code.
+type ending struct {
+	exit int
+	err  error
+}
+
+func (e ending) tell(stderr io.Writer) int {
+	switch {
+	case e.exit != 0:
+		return e.exit
+	case e.err != nil:
+		return broken(stderr, e.err)
+	}
+	return 0
+}
+
+// text says why something is missing, or nothing.
+func (e ending) text() string {
+	switch {
+	case e.exit != 0:
+		return fmt.Sprintf("the ranks ended with exit code %d", e.exit)
+	case e.err != nil:
+		return e.err.Error()
+	}
+	return ""
+}
+
+// measure measures all rows of j, for an output that begin makes.
+func (j *job) measure(ctx context.Context, args []string, stderr io.Writer, open opener, progress *progress, begin func(Meta) (output, error)) (e ending) {
 	here, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if j.op.own != nil { // no ranks that a signal would end
-		defer onSignal(here, cancel)()
-	}
-	d := &driver{job: j, rivals: openRivals(here, j, open), look: nowhere}
+	d := &driver{job: j, rivals: openRivals(here, j, open), progress: progress}
 	defer func() {
 		for _, r := range d.rivals {
 			r.close()
 		}
 	}()
-	if d.out, err = newOutput(stdout, j, newMeta(j, args, d.rivals)); err != nil {
-		return broken(stderr, err)
+	if d.out, e.err = begin(newMeta(j, args, d.rivals)); e.err != nil {
+		return e
 	}
-	exit := 0
-	if j.op.own == nil {
-		if d.crew, err = muster(ctx, j, stderr); err != nil {
-			return broken(stderr, err)
-		}
-		d.look = d.crew.look
-		go func() { // also where a peer is being measured: a signal has ended the ranks
-			<-d.crew.ended
-			cancel(errEnded)
-		}()
+	ranks := j
+	if j.op.own != nil {
+		ranks = j.lookouts()
 	}
-	err = d.run(here)
-	if d.crew != nil {
-		exit = d.crew.dismiss()
+	if d.crew, e.err = muster(ctx, ranks, stderr); e.err != nil {
+		return e
 	}
-	by := endedBy(0)
-	switch {
-	case exit != 0:
-		return exit
-	case err != nil && errors.As(context.Cause(here), &by):
-		fmt.Fprintf(stderr, "shmrun bench: %v\n", by)
-		return 128 + int(by)
-	case err != nil:
-		return broken(stderr, err)
-	case d.wrong != 0:
-		return broken(stderr, fmt.Errorf("%d bytes arrived wrong", d.wrong))
+	d.look = d.crew.look
+	go func() { // also where a peer is being measured: a signal has ended the ranks
+		<-d.crew.ended
+		cancel(errEnded)
+	}()
+	e.err = d.run(here)
+	e.exit = d.crew.dismiss()
+	progress.clear()
+	if e.err == nil && d.wrong != 0 {
+		e.err = fmt.Errorf("%d bytes arrived wrong", d.wrong)
 	}
-	return 0
+	return e
 }
-
-// nowhere is the placement of what has none.
-func nowhere(context.Context) (placement, error) { return 0, nil }
 
 func broken(stderr io.Writer, err error) int {
 	fmt.Fprintf(stderr, "shmrun bench: %v\n", err)

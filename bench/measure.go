@@ -15,9 +15,10 @@ type point struct {
 
 // slice is what was measured of a row at one go.
 type slice struct {
-	Blocks []time.Duration `json:"blocks"` // each as long as it took its slowest rank
-	Ops    int             `json:"ops"`    // in a block; of a round trip, halves
-	Wrong  int             `json:"wrong"`  // bytes
+	Blocks []time.Duration `json:"blocks"`         // each as long as it took its slowest rank
+	Ops    int             `json:"ops"`            // in a block; of a round trip, halves
+	Wrong  int             `json:"wrong"`          // bytes
+	Note   string          `json:"note,omitempty"` // how it was done, where there is a choice
 }
 
 // stint is an exercise while it is open: what is known of it goes from slice to
@@ -68,6 +69,9 @@ func (m *meter) measure(ctx context.Context, s *stint, p point) (got slice, err 
 }
 
 func (m *meter) slice(ctx context.Context, s *stint, p point) (slice, error) {
+	if s.begin != nil {
+		s.begin()
+	}
 	wrong := 0
 	if s.ops == 0 {
 		for range s.rounds() {
@@ -97,7 +101,7 @@ func (m *meter) slice(ctx context.Context, s *stint, p point) (slice, error) {
 		return slice{}, err
 	}
 	all, wrong, err := m.board.gather(ctx, blocks, wrong)
-	return slice{Blocks: slowest(all), Ops: plan.ops * max(s.units, 1), Wrong: wrong}, err
+	return slice{Blocks: slowest(all), Ops: plan.ops * max(s.units, 1), Wrong: wrong, Note: s.note}, err
 }
 
 // fresh does body with new data, the ranks in step.

@@ -60,9 +60,6 @@ func init() {
 	ops = []*op{latency, bandwidth, bothWays, rate, put, barrier, allToAll, allToAllv, allToAllvSkewed, allGather, gather, scatter, broadcast, reduce, allReduce, reduceScatter, startup, wait, limits}
 }
 
-// later are engines that are spoken of already, and come with what they carry.
-var later = []string{"bcopy", "views"}
-
 func opNames() (names []string) {
 	for _, o := range ops {
 		names = append(names, o.name)
@@ -81,6 +78,18 @@ func findOp(name string) (*op, error) {
 	return nil, fmt.Errorf("no operation %q; there are %s", name, list(opNames()))
 }
 
+// engines are the names of all engines that any operation has.
+func engines() (names []string) {
+	for _, o := range ops {
+		for _, name := range o.engines() {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 func (o *op) engines() (names []string) {
 	for _, w := range o.ways {
 		names = append(names, w.engine)
@@ -93,9 +102,6 @@ func (o *op) way(engine string) (*way, error) {
 		if o.ways[i].engine == engine {
 			return &o.ways[i], nil
 		}
-	}
-	if slices.Contains(later, engine) {
-		return nil, fmt.Errorf("%s by %s comes with that engine; there is %s", o.name, engine, list(o.engines()))
 	}
 	return nil, fmt.Errorf("%s has no engine %q; it has %s", o.name, engine, list(o.engines()))
 }
@@ -123,7 +129,7 @@ func (o *op) carries(j *job, t task) error {
 		return fmt.Errorf("%s the window: need %d bytes on each rank, have %d; raise --window or lower --max", what, window, have)
 	}
 	n := int64(j.Ranks)
-	if need, have := window*n, j.shm; have != 0 && need > have {
+	if need, have := window*n, j.shm; have >= 0 && need > have {
 		return fmt.Errorf("%s %s: need %d bytes, have %d; take --backing memfd or lower --max", what, shm.Dir(), need, have)
 	}
 	need := (window + memory) * n
@@ -142,6 +148,10 @@ func neighbour(rank int) int { return rank ^ 1 }
 // The sizes by which rates are reckoned.
 func perRank(n int, bytes int64) int64 { return int64(n) * bytes }     // all that a rank sends
 func perPair(n int, bytes int64) int64 { return int64(n) / 2 * bytes } // a message of each pair
+
+// everyVector is what a reduction must move: each rank's vector is read once, and
+// where all want the sum, as much is written.
+func everyVector(n int, bytes int64) int64 { return int64(n) * bytes }
 
 // The factors of nccl-tests.
 func allButOwn(n int) float64 { return float64(n-1) / float64(n) }

@@ -26,12 +26,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 func TestFormats(t *testing.T) {
 	wrong, right := 3, 0
-	each := func(p50 ...figure) (list []summary) {
-		for _, f := range p50 {
-			list = append(list, summary{P50: f})
-		}
-		return list
-	}
+	each := func(p50 ...figure) []figure { return p50 }
 	rows := []Row{
 		{Op: "alltoall", Engine: "auto", Ranks: 2, Bytes: 8, Touch: touchNone, Iters: 1_234_000, Reps: 2,
 			summary: summary{OpsPerBlock: 120, Min: 0.171, Avg: 0.1903, P50: 0.18764321, P99: 0.23, Max: 1.5},
@@ -40,11 +35,11 @@ func TestFormats(t *testing.T) {
 				"openmpi": {P50: 0.41, Ratio: 2.185, each: each(0.41, 0.42), iters: 500_000},
 				"mpich":   {P50: none(), Ratio: none(), Failed: "hung"},
 				"ucx":     {P50: none(), Ratio: none()},
-			}, each: each(0.187, 0.188)},
+			}, Each: each(0.187, 0.188)},
 		{Op: "alltoall", Engine: "auto", Ranks: 2, Bytes: 1 << 20, Touch: touchNone, Iters: 1024, Reps: 2,
 			summary: summary{OpsPerBlock: 1, Min: 330, Avg: 400.25, P50: 341.5, P99: 1022.75, Max: 2044},
 			Algbw:   6.1411, Busbw: 3.0705, Wrong: &wrong, Limit: 251.5, Of: "two16+copy", State: moved,
-			Peers: map[string]PeerFigure{"openmpi": {P50: 612.5, Ratio: none(), each: each(612.5), iters: 300}}, each: each(341.5, 342)},
+			Peers: map[string]PeerFigure{"openmpi": {P50: 612.5, Ratio: none(), each: each(612.5), iters: 300}}, Each: each(341.5, 342)},
 	}
 	meta := Meta{
 		Host: "box", CPU: "Some CPU, 2 usable", Kernel: "Linux 6.1", Go: "go1.26 amd64", Commit: "0123456789ab",

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/symwin/symwin/internal/topo"
 )
 
 // placement is how far apart two CPUs are at one moment: half a round trip of
@@ -57,6 +59,15 @@ func (c *crew) look(ctx context.Context) (placement, error) {
 		return 0, err
 	}
 	return placement(1e3 * summarize([]slice{s}).P50), nil
+}
+
+// lookouts is j with no more ranks than it takes to look at the placement, for
+// what is not measured by ranks.
+func (j *job) lookouts() *job {
+	two := *j
+	two.Ranks, two.Plan = 2, nil
+	two.options.N, two.options.BindTo = 2, topo.None // they bind themselves
+	return &two
 }
 
 // median is the middle one of the looks behind the repetitions.

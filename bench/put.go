@@ -40,27 +40,24 @@ func openPut(ctx context.Context, r *rank, t task) (*exercise, error) {
 	x.out, x.in = []part{{peer, src}}, []part{{peer, win.Local()}}
 	x.close = win.Free
 	trips := uint64(0)
-	there := func(context.Context) error {
-		x.write()
-		return win.PutSignal(peer, 0, src, signalData)
-	}
-	back := func(ctx context.Context) error {
+	leads := me%2 == 0
+	x.repeat(func(ctx context.Context) error {
+		trips++
+		if leads {
+			x.write()
+			if err := win.PutSignal(peer, 0, src, signalData); err != nil {
+				return err
+			}
+		}
 		if _, err := win.WaitSignal(ctx, peer, signalData, trips); err != nil {
 			return err
 		}
 		x.read()
-		return nil
-	}
-	first, second := there, back
-	if me%2 == 1 {
-		first, second = back, there
-	}
-	x.repeat(func(ctx context.Context) error {
-		trips++
-		if err := first(ctx); err != nil {
-			return err
+		if !leads {
+			x.write()
+			return win.PutSignal(peer, 0, src, signalData)
 		}
-		return second(ctx)
+		return nil
 	})
 	return x, nil
 }

@@ -125,7 +125,6 @@ func (r *rank) do(ctx context.Context, c command) (answer reply, err error) {
 		r.stints[c.ID] = s
 	case doMeasure:
 		answer.slice, err = r.meter.measure(ctx, s, c.point)
-		answer.Note = s.note
 	case doTails:
 		answer.Tails, err = r.meter.tails(ctx, s, c.Budget)
 	case doClose:

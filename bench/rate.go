@@ -65,16 +65,16 @@ func (v *bySlots[T]) messages() []byte { return window.Raw(v.all[:]) }
 
 func (v *bySlots[T]) send(ctx context.Context) error {
 	for j := range v.all {
-		if err := v.Send(ctx, v.peer, j, v.all[j]); err != nil {
+		if err := v.SendFrom(ctx, v.peer, j, &v.all[j]); err != nil {
 			return err
 		}
 	}
 	return v.EndEpoch(ctx)
 }
 
-func (v *bySlots[T]) receive(ctx context.Context) (err error) {
+func (v *bySlots[T]) receive(ctx context.Context) error {
 	for j := range v.all {
-		if v.all[j], err = v.Recv(ctx, v.peer, j); err != nil {
+		if err := v.RecvInto(ctx, v.peer, j, &v.all[j]); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ var reduce = &op{
 	text: "the floats in every rank's BYTES are added up on rank 0",
 	osu:  "osu_reduce", nccl: "reduce_perf", imb: "Reduce",
 	low: 8, high: 1 << 20,
-	total: vectorBytes,
+	total: vectorBytes, moved: everyVector,
 	ways: (&collective{
 		name: "reduce", src: one, dst: oneAtRoot, own: first, reduces: true,
 		call: func(ctx context.Context, team *symmem.Team, dst, src []byte) error {

@@ -30,7 +30,7 @@ const peerTimeout = 30 * time.Second
 func openRivals(ctx context.Context, j *job, open opener) (rivals []*rival) {
 	job := peers.Job{
 		Op: j.op.name, Ranks: j.Ranks, CPUs: j.CPUs, Plan: j.Plan, Touch: j.touch, InPlace: j.inPlace, Check: j.check,
-		Timeout: peerTimeout,
+		Warmup: j.warmup, Timeout: peerTimeout,
 	}
 	if j.op == allToAllvSkewed {
 		job.Op, job.Skew = allToAllv.name, true
@@ -87,7 +87,7 @@ func (r rivalAt) measure(ctx context.Context, p point) (slice, error) {
 	if r.peer == nil {
 		return slice{}, nil
 	}
-	s, err := r.peer.Measure(ctx, peers.Point{Bytes: r.bytes, Shortest: p.Shortest, Budget: p.Budget})
+	s, err := r.peer.Measure(ctx, peers.Point{Bytes: r.bytes, Shortest: p.Shortest, Budget: p.Budget, Iters: p.Iters})
 	switch {
 	case ctx.Err() != nil:
 		return slice{}, context.Cause(ctx)
@@ -117,7 +117,7 @@ func (r *rival) figure(row Row, slices []slice) PeerFigure {
 		f.Ratio = f.P50 / row.P50
 	}
 	for _, s := range slices {
-		f.each = append(f.each, summarize([]slice{s}))
+		f.each = append(f.each, summarize([]slice{s}).P50)
 		f.iters += len(s.Blocks) * s.Ops
 	}
 	return f

@@ -26,8 +26,7 @@ type Row struct {
 	Of    string                `json:"limit"`    // what the limit is made of
 	State string                `json:"state"`    // half a round trip of two lines, or moved
 	Peers map[string]PeerFigure `json:"peers"`
-
-	each []summary // the repetitions one by one
+	Each  []figure              `json:"reps_p50_us"` // p50 of each repetition, for whoever compares two measurements
 }
 
 // PeerFigure is what a peer reached in a row.
@@ -36,8 +35,8 @@ type PeerFigure struct {
 	Ratio  figure `json:"ratio"`            // its p50 divided by ours; above 1 we are faster
 	Failed string `json:"failed,omitempty"` // why there is none
 
-	each  []summary
-	iters int // operations inside the clock, in all repetitions
+	each  []figure // p50 of each repetition
+	iters int      // operations inside the clock, in all repetitions
 }
 
 // peer is what a peer reached, also where nothing is known of it.

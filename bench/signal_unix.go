@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// onSignal lets a signal be the cause that ctx ends of, until stop.
+// onSignal lets a signal be the cause that ctx ends of, until stop. Ranks that run
+// get it from their launcher; this is for whoever goes on after them.
 func onSignal(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -21,7 +22,7 @@ func onSignal(ctx context.Context, cancel context.CancelCauseFunc) (stop func())
 	return func() { signal.Stop(signals) }
 }
 
-// endedBy is a signal as the cause that a measurement without ranks has ended.
+// endedBy is a signal as the cause of an end.
 type endedBy syscall.Signal
 
 func (s endedBy) Error() string { return "ended by: " + syscall.Signal(s).String() }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -38,6 +39,21 @@ func summarize(parts []slice) summary {
 		P99:         quantile(each, 0.99),
 		Max:         each[len(each)-1],
 	}
+}
+
+// bestNote are the slices of one note, those in which an operation took least: how
+// a copy can be made counts, not how else it could be.
+func bestNote(all []slice) (best []slice) {
+	by := map[string][]slice{}
+	for _, s := range all {
+		by[s.Note] = append(by[s.Note], s)
+	}
+	for _, note := range slices.Sorted(maps.Keys(by)) {
+		if best == nil || summarize(by[note]).P50 < summarize(best).P50 {
+			best = by[note]
+		}
+	}
+	return best
 }
 
 // quantile is the smallest sample that at least the share q of all samples do

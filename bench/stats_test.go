@@ -69,3 +69,12 @@ func TestFigures(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "[1.2346,null]", string(text))
 }
+
+// Of copies by several loops, the fastest loop's slices are the figure.
+func TestBestNote(t *testing.T) {
+	of := func(note string, blocks ...time.Duration) slice { return slice{Blocks: blocks, Ops: 1, Note: note} }
+	slow, fast, again := of("rep", 9000, 9500), of("avx2", 7000, 8000), of("avx2", 7100)
+	require.Equal(t, []slice{fast, again}, bestNote([]slice{slow, fast, again}))
+	require.Equal(t, []slice{slow}, bestNote([]slice{slow}))
+	require.Empty(t, bestNote(nil))
+}

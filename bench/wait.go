@@ -101,6 +101,7 @@ func asSymwin(ctx context.Context, m *meeting, turn uint64) error {
 // unseen is an overseer that sees nothing: what these ranks wait for comes.
 type unseen struct{}
 
+func (unseen) Over() bool                  { return false }
 func (unseen) Ended() error                { return nil }
 func (unseen) Inspect(time.Duration) error { return nil }
 

@@ -11,7 +11,7 @@ import (
 // fetch lines in pairs):
 //
 //	n  ready[p]     written by p: what it wants of this rank, and what it has for it
-//	n  complete[p]  written by p: pieces it has sent here, ever
+//	n  complete[p]  written by p: pieces it has sent here, ever; behind it its card (reach.go)
 //	n  credit[p]    written by p: of this rank's pieces those it has taken, ever
 //	1  record       written by this rank: its latest call, for a stream with a lane of its own
 //
@@ -50,14 +50,18 @@ func (a area) record(n int) *[8]uint64 { return a.at(kinds * n) }
 
 // ready is what one member tells another before an operation: as a receiver,
 // where it wants the data; as a sender, where the data lies, if the receiver may
-// read it there.
+// read it there. What both choose the way by (route) stands in the two lines.
 type ready struct {
 	want   uint64 // offset in the own window: of the final place, or of the ring for this sender
 	length uint64 // bytes it expects
 	source uint64 // offset in the own window of what it sends, or nowhere
+	at     uint64 // nowhere: address of what it sends in its process, or 0
 	sends  uint64 // bytes it sends
 	how    how
+	reads  bool   // it can read private memory of the other
 	steps  uint64 // of its batch
+	load   uint64 // bytes it sends to others and expects of them
+	own    uint64 // and bytes of its own part
 	need   uint64 // where it refuses
 	have   uint64
 }
@@ -70,7 +74,7 @@ type how uint8
 
 const (
 	direct        how = iota // at want, in its window
-	staged                   // in the ring at want, unless it may read the source itself
+	staged                   // in the ring at want, unless it can read the source itself
 	refusedShort             // its destination is too short
 	refusedWindow            // no room for staging in its window
 	refusedMemory            // no memory for it
@@ -82,23 +86,40 @@ func (h how) refuses() bool { return h >= refusedShort }
 // post stores r where its reader looks: {sequence 32 | digest 32} last, with
 // release.
 func (r *ready) post(to *[8]uint64, tag uint64) {
-	// steps and need/have are never both there.
-	line.PublishRecord(to, &[8]uint64{r.want, r.length, r.source, r.sends, r.steps<<8 | uint64(r.how), r.need, r.have, tag})
+	// A refusal has need and have, what is none may have at and load; a batch has
+	// steps, what is none may have own.
+	at, load := r.at, r.load
+	if r.how.refuses() {
+		at, load = r.need, r.have
+	}
+	how := uint64(r.how)
+	if r.reads {
+		how |= readsBit
+	}
+	line.PublishRecord(to, &[8]uint64{r.want, r.length, r.source, r.sends, (r.steps|r.own)<<16 | how, at, load, tag})
 }
+
+const readsBit = 1 << 8
 
 // readReady reads a line that has come.
 func readReady(from *[8]uint64) ready {
 	word := atomic.LoadUint64(&from[4])
-	return ready{
+	r := ready{
 		want:   atomic.LoadUint64(&from[0]),
 		length: atomic.LoadUint64(&from[1]),
 		source: atomic.LoadUint64(&from[2]),
 		sends:  atomic.LoadUint64(&from[3]),
 		how:    how(word),
-		steps:  word >> 8,
-		need:   atomic.LoadUint64(&from[5]),
-		have:   atomic.LoadUint64(&from[6]),
+		reads:  word&readsBit != 0,
+		steps:  word >> 16,
+		at:     atomic.LoadUint64(&from[5]),
+		load:   atomic.LoadUint64(&from[6]),
 	}
+	r.own = r.steps
+	if r.how.refuses() {
+		r.need, r.have, r.at, r.load = r.at, r.load, 0, 0
+	}
+	return r
 }
 
 // tagOf is the last word of a ready line: which operation of the stream it is

@@ -171,7 +171,7 @@ func (b *Batch) cut(most int, bytes int64) {
 var batchCall = symmem.Record{Op: symmem.OpBatch, Engine: symmem.EngineCE}
 
 func (s *Stream) runBatch(ctx context.Context, b *Batch) error {
-	if err := s.lane.Enter(ctx, batchCall); err != nil {
+	if err := s.lane.Enter(ctx, &batchCall); err != nil {
 		return err
 	}
 	return s.lane.Leave(s.put(ctx, b))
@@ -179,8 +179,7 @@ func (s *Stream) runBatch(ctx context.Context, b *Batch) error {
 
 // put is a batch inside the lane.
 func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
-	defer rescue(&err)
-	defer s.team.World().Catch(debug.SetPanicOnFault(true), &err)
+	defer rescue(debug.SetPanicOnFault(true), &err)
 	s.begin(&batchCall)
 	s.copies = window.CopyLoop(b.footprint(), len(s.edges))
 	n, me := len(s.edges), s.team.Rank()
@@ -278,5 +277,6 @@ func (c *stepped) Missing(into []int) []int {
 			into = append(into, r)
 		}
 	}
+	(*Stream)(c).late.note((*Stream)(c), into)
 	return into
 }

@@ -22,7 +22,12 @@
 //
 //	the receiver's Dst lies in a window     its sender writes there       1 copy
 //	else the sender's Src lies in a window  its receiver reads it there   1 copy, a fold none
+//	else it is long, and the kernel lets it its receiver has it read      1 copy
 //	else                                    through the receiver's ring   2 copies side by side
+//
+// Where both hold, where one end can be written to and the other read, and where
+// nothing goes the other way, as in a broadcast or a gather, both ends copy a part
+// of the edge, so that they end together.
 //
 // A ready line can also refuse. Every member reads every member's line, so all
 // return the same error, and the team goes on.
@@ -45,9 +50,6 @@
 //	               large: ReduceScatter into block me of dst (blocks of whole elements, the last ones
 //	               shorter), then AllGather in place. In place both are right.
 //
-// A long Broadcast to many is the faster as Scatter and AllGather in place: the
-// root then sends everything once, not n−1 times.
-//
 // votes are for members that find out only in the call that they cannot take what
 // comes (v: a dst too short). Bad arguments that a rank can see by itself are
 // errors before the call.
@@ -58,7 +60,8 @@
 // its ready lines, counters and ring are free for the next: ready k+1 is posted
 // only after complete k from everybody, which is also why nobody overwrites a
 // ready line that is still being read (spec/ready.pml). No number that a peer
-// wrote is used before it is checked against the window or ring it points into.
+// wrote is used before it is checked against the window or ring it points into, or
+// leads into that peer's own memory.
 //
 // The idea is NCCL's copy-engine ("zero CTA") collectives over symmetric memory:
 // batched copies between ready and complete barriers; streams and pending work

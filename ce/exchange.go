@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 
 	"github.com/symwin/symwin/internal/failpoint"
+	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
 	shmsync "github.com/symwin/symwin/sync"
 	"github.com/symwin/symwin/window"
@@ -26,8 +27,10 @@ type Refusal struct{ Need, Have int }
 // without counts: they differ in the parts alone (doc.go has the table).
 //
 // Each edge goes the shortest way that its two ends allow: a Dst in a window is
-// written by its sender; else a Src in a window is read by its receiver; else the
-// bytes pass through the receiver's staging ring. No rank need know which it is.
+// written by its sender; else a Src in a window is read by its receiver; else, if
+// it is long, the receiver has the kernel read it; else the bytes pass through the
+// receiver's staging ring. No rank need know which it is. A call.Engine of
+// symmem.EngineBCopy sends everything through the ring.
 // No Dst may overlap another part's memory. An own part whose Dst is its Src is
 // left alone, which is all that gathering in place takes.
 //
@@ -56,6 +59,7 @@ type operation struct {
 	parts  []Part
 	votes  bool
 	refuse *Refusal
+	staged bool // all of it through the ring
 
 	folder  Folder
 	unit    int  // bytes of an element, which a fold does not cut
@@ -69,9 +73,10 @@ func (s *Stream) call(ctx context.Context, call symmem.Record, op operation) err
 	if err := s.drain(ctx); err != nil {
 		return err
 	}
-	if err := s.lane.Enter(ctx, call); err != nil {
+	if err := s.lane.Enter(ctx, &call); err != nil {
 		return err
 	}
+	op.staged = call.Engine == symmem.EngineBCopy
 	err := s.lane.Leave(s.operate(ctx, &call, &op))
 	if err == nil && s.refuser >= 0 {
 		return s.refusal()
@@ -81,8 +86,7 @@ func (s *Stream) call(ctx context.Context, call symmem.Record, op operation) err
 
 // operate is an operation inside the lane.
 func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation) (err error) {
-	defer rescue(&err)
-	defer s.team.World().Catch(debug.SetPanicOnFault(true), &err)
+	defer rescue(debug.SetPanicOnFault(true), &err)
 	s.begin(call)
 	if err := s.invite(op); err != nil {
 		return err
@@ -109,6 +113,7 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation
 // begin forgets the last operation.
 func (s *Stream) begin(call *symmem.Record) {
 	s.sequence++
+	line.StoreRelease64(&s.late.underWay, s.sequence)
 	s.tag = tagOf(s.sequence, call)
 	s.refuser, s.void, s.fatal, s.otherCall = -1, false, nil, false
 	s.folder, s.folded, s.toFold = nil, 0, 0
@@ -138,12 +143,20 @@ func (s *Stream) invite(op *operation) error {
 	for r := range op.parts {
 		p := &op.parts[r]
 		footprint += int64(len(p.Src) + len(p.Dst))
-		if s.places[r] = s.find(p.Dst); r != me && s.places[r] == nowhere && len(p.Dst) > 0 {
+		if s.places[r] = nowhere; !op.staged {
+			s.places[r] = s.find(p.Dst)
+		}
+		if r != me && s.places[r] == nowhere && len(p.Dst) > 0 {
 			needs = true
 		}
 	}
 	s.copies = window.CopyLoop(footprint, n)
 	mine := ready{}
+	own := &op.parts[me]
+	mine.load = uint64(footprint) - uint64(len(own.Src)+len(own.Dst))
+	if !sameStart(own.Dst, own.Src) {
+		mine.own = uint64(len(own.Src))
+	}
 	if op.refuse != nil {
 		mine = ready{how: refusedShort, need: uint64(op.refuse.Need), have: uint64(op.refuse.Have)}
 	} else if needs {
@@ -180,10 +193,16 @@ func (s *Stream) find(b []byte) uint64 {
 }
 
 func (s *Stream) inviteOne(r int, p *Part, op *operation, mine ready) {
+	e := &s.edges[r]
 	mine.source, mine.sends = nowhere, uint64(len(p.Src))
-	if !op.inPlace {
+	if !op.inPlace && !op.staged {
 		mine.source = s.find(p.Src)
 	}
+	private := reachable && op.unit == 0 && !op.staged // may be read by the kernel; what is folded has no place
+	if private && mine.source == nowhere && len(p.Src) >= reachLeast {
+		mine.at = addressOf(p.Src)
+	}
+	mine.reads = private && e.reach == reached && s.worthReading(len(p.Dst))
 	switch mine.length = uint64(len(p.Dst) + op.length); {
 	case mine.how.refuses() || mine.length == 0:
 	case s.places[r] != nowhere:
@@ -192,7 +211,7 @@ func (s *Stream) inviteOne(r int, p *Part, op *operation, mine ready) {
 		mine.how = staged
 		mine.want, _ = s.shareOf(r)
 	}
-	s.edges[r].begin(s.tag, p.Src, p.Dst, mine)
+	e.begin(s.tag, p.Src, p.Dst, mine)
 }
 
 // await waits until c holds or something cannot be.
@@ -230,10 +249,11 @@ func (h *hearing) Look() bool {
 // Missing implements shmsync.Condition.
 func (h *hearing) Missing(into []int) []int {
 	for _, r := range h.open {
-		if !h.edges[r].heard {
+		if !h.edges[r].hear() { // the look ended at the first that has not come
 			into = append(into, r)
 		}
 	}
+	(*Stream)(h).late.note((*Stream)(h), into)
 	return into
 }
 
@@ -255,7 +275,7 @@ func (p *progress) Look() bool {
 		}
 		i++
 	}
-	if s.folding() {
+	if s.folding() && s.fatal == nil { // an edge that cannot be has no memory to fold
 		moved = s.foldOn() || moved
 	}
 	if !moved && len(s.ownSrc) > 0 {

@@ -76,3 +76,40 @@ func (s *Stream) ForgeReady(to int, words [8]uint64) {
 
 // Tag is the last word of a ready line for the operation that is so many ahead.
 func (s *Stream) Tag(ahead uint64, call symmem.Record) uint64 { return tagOf(s.sequence+ahead, &call) }
+
+// Reaches tells whether member r's private memory can be read, as far as is known.
+func (s *Stream) Reaches(r int) bool { return s.edges[r].reach == reached }
+
+// KernelAtMost is how many times as long as a plain copy the kernel's may take.
+func KernelAtMost(times float64) { kernelAtMost = times }
+
+// ForgeOffer posts, to a member that is inside no call, the ready line of the next
+// operation, which is call: the own private memory of size bytes at an address.
+func (s *Stream) ForgeOffer(to int, call symmem.Record, at, size uint64) {
+	r := ready{source: nowhere, at: at, sends: size, length: size, how: staged, reads: true}
+	r.want, _ = s.shareOf(to)
+	r.post(s.edges[to].readyOut, tagOf(s.sequence+1, &call))
+	s.team.RingAll()
+}
+
+// ForgeCard changes the word by which others would know this process.
+func (s *Stream) ForgeCard() {
+	s.secret++
+}
+
+// Cut is how many of n bytes their sender writes on a shared edge; loads and own
+// parts are the sender's and the receiver's.
+func Cut(n, load, own, load2, own2 uint64, shown bool) uint64 {
+	return cutOf(&ready{sends: n, load: load, own: own}, &ready{load: load2, own: own2}, shown)
+}
+
+// Taken is the bytes of the ring that this member has used, ever.
+func (s *Stream) Taken() (bytes uint64) {
+	for i := range s.edges {
+		bytes += s.edges[i].taken
+	}
+	return bytes
+}
+
+// ShareEdges has edges of one direction shared, as where every rank has a CPU.
+func (s *Stream) ShareEdges() { s.shares = true }

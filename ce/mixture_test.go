@@ -15,7 +15,7 @@ import (
 
 // noise is where all messages are cut from.
 var noise = func() []byte {
-	b := make([]byte, 2<<20)
+	b := make([]byte, 4<<20)
 	_, _ = rand.NewChaCha8([32]byte{4, 5, 6}).Read(b)
 	return b
 }()

@@ -28,8 +28,12 @@ func asError(v any) error {
 	return &PanicError{Value: v, Stack: debug.Stack()}
 }
 
-// rescue makes a panic of the operation its error. It is to be deferred itself.
-func rescue(err *error) {
+// rescue makes a panic of the operation its error, and faults panics. It is to be
+// deferred itself:
+//
+//	defer rescue(debug.SetPanicOnFault(true), &err)
+func rescue(before bool, err *error) {
+	debug.SetPanicOnFault(before)
 	if v := recover(); v != nil {
 		*err = asError(v)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/symwin/symwin/symmem"
@@ -16,6 +18,7 @@ type Pending struct {
 	started atomic.Uint64 // how often, by whoever starts it
 	ended   atomic.Uint64 // how often, by whoever ran it; err is written before
 	err     error
+	stream  atomic.Pointer[Stream]
 	// wake holds a token once the batch has ended. Whoever takes it puts it back,
 	// so that everybody who waits is woken.
 	wake chan struct{}
@@ -34,7 +37,9 @@ func (p *Pending) Done() bool { return p.now().over() }
 
 // Wait waits until the batch has run, and returns what Run would have. If ctx
 // ends first, the batch goes on, and Wait may be called again: its error then is
-// the context's, and symmem.ErrTimeout for a deadline.
+// the context's, and symmem.ErrTimeout for a deadline. It is a *symmem.TimeoutError
+// that names who is late, with this batch or one before it in the stream, where the
+// stream has been waiting for that.
 func (p *Pending) Wait(ctx context.Context) error {
 	if err := p.now().await(ctx); err != nil {
 		return err
@@ -56,14 +61,61 @@ func (m moment) await(ctx context.Context) error {
 			if m.over() {
 				return nil
 			}
-			err := ctx.Err()
-			if errors.Is(err, context.DeadlineExceeded) {
-				err = fmt.Errorf("%w: %w", symmem.ErrTimeout, err)
-			}
-			return fmt.Errorf("waiting for a batch, which goes on: %w", err)
+			return fmt.Errorf("waiting for a batch, which goes on: %w", m.p.late(ctx.Err()))
 		}
 	}
 	return nil
+}
+
+// late is the error of whoever waits no longer.
+func (p *Pending) late(cause error) error {
+	if s := p.stream.Load(); s != nil {
+		if missing := s.late.now(); len(missing.Missing) > 0 {
+			missing.Err = cause
+			return &missing
+		}
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", symmem.ErrTimeout, cause)
+	}
+	return cause
+}
+
+// lateness is whom an operation of a stream was last seen to wait for, when a wait
+// of it had lasted for a while: told by the goroutine that waits, for others.
+type lateness struct {
+	underWay uint64 // the operation; one writer, and release suffices
+
+	mu       sync.Mutex
+	sequence uint64 // the operation that who is about
+	who      symmem.TimeoutError
+}
+
+// note is told the team ranks that a wait misses. It comes from a condition's
+// Missing, so not before a park has run out.
+func (l *lateness) note(s *Stream, missing []int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sequence = l.underWay
+	if l.who.Missing == nil { // a wait that parks allocates nothing, either
+		l.who.Missing, l.who.Doing = make([]int, 0, len(s.edges)), make([]symmem.Record, 0, len(s.edges))
+	}
+	l.who.Call = symmem.Record{Op: symmem.OpBatch, Engine: symmem.EngineCE, Team: s.team.Number(), Sequence: l.underWay}
+	l.who.Missing, l.who.Doing = l.who.Missing[:0], l.who.Doing[:0]
+	for _, r := range missing {
+		l.who.Missing = append(l.who.Missing, s.team.WorldRank(r))
+		l.who.Doing = append(l.who.Doing, s.team.LastCall(r))
+	}
+}
+
+func (l *lateness) now() (who symmem.TimeoutError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sequence == atomic.LoadUint64(&l.underWay) {
+		who = l.who
+		who.Missing, who.Doing = slices.Clone(who.Missing), slices.Clone(who.Doing)
+	}
+	return who
 }
 
 // begin counts a start.
@@ -127,6 +179,7 @@ func (s *Stream) Start(b *Batch, after ...*Pending) *Pending {
 			b.after = append(b.after, a.now())
 		}
 	}
+	p.stream.Store(s)
 	p.begin()
 	if err := s.check(b); err != nil {
 		p.end(err)

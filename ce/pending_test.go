@@ -362,3 +362,45 @@ func TestWorldCloseEndsWhatWasStarted(t *testing.T) {
 		return nil
 	})
 }
+
+// TestALateRankIsNamed by a Wait that gives up, and the batch goes on.
+func TestALateRankIsNamed(t *testing.T) {
+	run(t, 3, func(ctx context.Context, w *symmem.World) error {
+		return withStream(ctx, w, ce.Options{}, 4, func(s *ce.Stream, win *window.Window[uint64]) error {
+			var b ce.Batch
+			if err := s.Run(ctx, &b); err != nil {
+				return err
+			}
+			ce.Put(&b, (w.Rank()+1)%3, win.At(0, 1), []uint64{uint64(w.Rank())})
+			if w.Rank() != 1 {
+				p := s.Start(&b)
+				var late *symmem.TimeoutError
+				// Until a wait has parked, and after it the other rank has come.
+				for !errors.As(p.Wait(after(ctx, time.Millisecond)), &late) || len(late.Missing) > 1 {
+				}
+				if !errors.Is(late, symmem.ErrTimeout) || len(late.Missing) != 1 || late.Missing[0] != 1 {
+					return fmt.Errorf("rank %d was told %v", w.Rank(), late)
+				}
+			}
+			if err := w.Team().Barrier(ctx); err != nil {
+				return err
+			}
+			if w.Rank() == 1 {
+				s.Start(&b)
+			}
+			if err := b.Started().Wait(ctx); err != nil {
+				return err
+			}
+			if got := win.Local()[0]; got != uint64(w.Rank()+2)%3 {
+				return fmt.Errorf("rank %d got %d", w.Rank(), got)
+			}
+			return nil
+		})
+	})
+}
+
+func after(ctx context.Context, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	context.AfterFunc(ctx, cancel)
+	return ctx
+}

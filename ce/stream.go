@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -29,6 +30,8 @@ type Stream struct {
 	edges []edge // by member; the own rank's is unused
 	queue queue
 
+	shares bool // every rank has a CPU: nobody's waiting is of use to another
+
 	// The operation under way.
 	sequence  uint64                // operations so far
 	tag       uint64                // of its ready lines
@@ -50,6 +53,10 @@ type Stream struct {
 	inPlace        bool
 	slices         [][]byte // what Fold is given
 
+	secret    uint64 // by which peers know this process (reach.go)
+	unreached atomic.Pointer[string]
+
+	late   lateness
 	mu     sync.Mutex // guards queue and closed
 	closed bool
 	busy   atomic.Bool // closed, or the queue is not empty: drain has something to do
@@ -142,17 +149,19 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 		return nil, err
 	}
 	n, me := team.Size(), team.Rank()
-	s := &Stream{team: team, o: o, ring: ringFor(o.Staging, n), crew: crew{workers: o.Workers},
+	s := &Stream{team: team, o: o, ring: ringFor(o.Staging, n), crew: crew{workers: o.Workers}, shares: !team.SharesCPUs(),
 		finder: window.NewFinder(team.World()), edges: make([]edge, n), open: make([]int, 0, n), places: make([]uint64, n), slices: make([][]byte, n)}
 	call.Digest = call.Digest*31 + uint64(s.ring.share)
 	if s.area, err = window.OpenArea(ctx, team, call, areaBytes(n)); err != nil {
 		return nil, err
 	}
+	s.secret = rand.Uint64()
 	mine := wordsOf(s.area.Local())
 	for r := range s.edges {
 		theirs := wordsOf(s.area.Peer(r))
+		s.deal(theirs.line(kindComplete, n, me))
 		s.edges[r] = edge{
-			s: s, peer: r,
+			s: s, peer: r, card: mine.line(kindComplete, n, r),
 			readyIn: mine.line(kindReady, n, r), readyOut: theirs.line(kindReady, n, me),
 			completeIn: &mine.line(kindComplete, n, r)[0], completeOut: &theirs.line(kindComplete, n, me)[0],
 			creditIn: &mine.line(kindCredit, n, r)[0], creditOut: &theirs.line(kindCredit, n, me)[0],

@@ -18,20 +18,23 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	ranktest.Main(m, map[string]ranktest.Scenario{
-		"mixture": joined(func(ctx context.Context, w *symmem.World) error {
-			return inWindow(ctx, w, func(win *window.Window[byte]) error {
-				if err := mixture(ctx, w.Team(), win, 1, 10+60/w.Size(), ce.Options{}); err != nil {
-					return err
-				}
-				return mixture(ctx, w.Team(), win, 2, 5+40/w.Size(), ce.Options{Staging: 1})
-			})
-		}),
-		"subteams": joined(subteams),
-		"views":    joined(views),
-		"signal":   joined(signalAfterBatch),
-		"cancel":   joined(cancelled),
-	})
+	ce.KernelAtMost(math.Inf(1)) // what is tested does not depend on the processor
+	ranktest.Main(m, scenarios)
+}
+
+var scenarios = map[string]ranktest.Scenario{
+	"mixture": joined(func(ctx context.Context, w *symmem.World) error {
+		return inWindow(ctx, w, func(win *window.Window[byte]) error {
+			if err := mixture(ctx, w.Team(), win, 1, 10+60/w.Size(), ce.Options{}); err != nil {
+				return err
+			}
+			return mixture(ctx, w.Team(), win, 2, 5+40/w.Size(), ce.Options{Staging: 1})
+		})
+	}),
+	"subteams": joined(subteams),
+	"views":    joined(views),
+	"signal":   joined(signalAfterBatch),
+	"cancel":   joined(cancelled),
 }
 
 func joined(f func(context.Context, *symmem.World) error) ranktest.Scenario {

@@ -160,7 +160,7 @@ func (v *Views[T]) Exchange(ctx context.Context) (*Seen[T], error) {
 		return nil, fmt.Errorf("views: %w: Exchange without Buffer", symmem.ErrUsage)
 	}
 	call := symmem.Record{Op: symmem.OpViews, Engine: symmem.EngineCE, EltSize: window.SizeOf[T](), Count: uint64(v.block)}
-	if err := v.lane.Enter(ctx, call); err != nil {
+	if err := v.lane.Enter(ctx, &call); err != nil {
 		return nil, fmt.Errorf("views: %w", err)
 	}
 	v.round, v.filled = next, false

@@ -4,6 +4,10 @@ package lla2a
 // all others'. It copies each as soon as it is there.
 type arrivals struct {
 	b      *Blocks
+	tag    uint64 // of their epoch
+	head   uint64 // of the call
+	first  int    // line of member 0's slot
+	step   int    // lines to the next member's
 	boards bool   // they are for everybody, on their senders' boards, not in slots here
 	dst    []byte // where they go, one after the other by member; nil: they stay
 	size   int
@@ -15,16 +19,24 @@ type arrivals struct {
 // expectAll expects a block from every other member. It begins with the one after
 // the own rank, so that not all members read the same one's board first.
 func (a *arrivals) expectAll(dst []byte, size int, boards bool) {
-	a.dst, a.size, a.boards, a.odd = dst, size, boards, false
+	a.call(dst, size, boards)
 	a.left, a.next = len(a.b.all)-1, a.b.me+1
 	if a.next == len(a.b.all) {
 		a.next = 0
 	}
 }
 
-// expectOne expects the block on root's board.
-func (a *arrivals) expectOne(dst []byte, root int) {
-	a.dst, a.size, a.boards, a.odd = dst, len(dst), true, false
+// call takes what is to be known of the present call, whose epoch may be over for
+// its Blocks before all has come.
+func (a *arrivals) call(dst []byte, size int, boards bool) {
+	b := a.b
+	a.tag, a.head, a.first, a.step = b.tag, b.head, b.first, b.step
+	a.dst, a.size, a.boards, a.odd = dst, size, boards, false
+}
+
+// expectOne expects the block of so many bytes on root's board.
+func (a *arrivals) expectOne(dst []byte, size, root int) {
+	a.call(dst, size, true)
 	a.left, a.next = 1, root
 }
 
@@ -32,11 +44,11 @@ func (a *arrivals) expectOne(dst []byte, root int) {
 func (a *arrivals) Look() bool {
 	b := a.b
 	for a.left > 0 {
-		from, l := a.source(a.next), b.first+a.next*b.step
-		if !from.has(l, b.tag) {
+		from, l := a.source(a.next), a.first+a.next*a.step
+		if !from.has(l, a.tag) {
 			return false
 		}
-		if from.head(l) != b.head {
+		if from.head(l) != a.head {
 			a.odd = true
 			return true
 		}
@@ -71,7 +83,7 @@ func (a *arrivals) place() []byte {
 func (a *arrivals) Missing(into []int) []int {
 	for k := range a.left {
 		s := (a.next + k) % len(a.b.all)
-		if !a.source(s).has(a.b.first+s*a.b.step, a.b.tag) {
+		if !a.source(s).has(a.first+s*a.step, a.tag) {
 			into = append(into, s)
 		}
 	}

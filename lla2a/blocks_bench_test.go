@@ -15,7 +15,7 @@ func BenchmarkBlocksAlone(b *testing.B) {
 	for _, size := range []int{8, 1024} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			err := symmem.Run(context.Background(), 1, func(ctx context.Context, w *symmem.World) error {
-				blocks, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, size)
+				blocks, err := lla2a.OpenBlocks(ctx, w.Team(), *lla2a.TestCall, size)
 				if err != nil {
 					return err
 				}

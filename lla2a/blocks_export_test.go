@@ -10,14 +10,14 @@ import (
 )
 
 // TestCall is what tests that open Blocks say they call.
-var TestCall = symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL64}
+var TestCall = &symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL64}
 
 // SmallBlock is the largest block that shares a line with its tag.
 const SmallBlock = smallBlock
 
 // OpenBlocksShared is OpenBlocks on a machine where ranks share CPUs, or do not.
 func OpenBlocksShared(ctx context.Context, team *symmem.Team, most int, shared bool) (*Blocks, error) {
-	return openBlocks(ctx, team, TestCall, most, shared)
+	return openBlocks(ctx, team, *TestCall, most, shared)
 }
 
 // StartAt makes epoch i the present one, as Session's does, with wrong blocks of

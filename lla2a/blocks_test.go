@@ -52,7 +52,7 @@ func blocks(ctx context.Context, w *symmem.World, seed, start uint64, calls int)
 	}
 	p := &player{b: b, n: team.Size(), me: team.Rank(), want: make([]byte, mostOfBlocks),
 		rng: rand.New(rand.NewPCG(seed, 5)), local: rand.New(rand.NewPCG(seed, uint64(1000+team.Rank())))}
-	ops := []func(context.Context, uint64, int) error{p.allToAll, p.allGather, p.allReduce, p.broadcast}
+	ops := []func(context.Context, uint64, int) error{p.allToAll, p.allGather, p.allReduce, p.gather, p.scatter, p.reduce, p.broadcast}
 	for i := start; i < start+uint64(calls); i++ {
 		if p.local.IntN(8) == 0 { // ranks drift apart
 			time.Sleep(time.Duration(p.local.IntN(300)) * time.Microsecond)
@@ -79,10 +79,10 @@ func (p *player) check(got []byte, i uint64, from, to, size int) error {
 	return nil
 }
 
-func callOf(op symmem.Op, size, root int) symmem.Record {
-	c := lla2a.TestCall
+func callOf(op symmem.Op, size, root int) *symmem.Record {
+	c := *lla2a.TestCall
 	c.Op, c.EltSize, c.Count, c.Root = op, 1, uint64(size), root
-	return c
+	return &c
 }
 
 // overlapping returns two pieces of that many bytes that are apart, the same, or
@@ -136,11 +136,20 @@ func (p *player) allGather(ctx context.Context, i uint64, size int) error {
 // allReduce with an operation that depends on the order of the parts, and sees
 // every byte of them.
 func (p *player) allReduce(ctx context.Context, i uint64, size int) error {
-	dst, src := p.overlapping(size)
+	src := make([]byte, size)
+	dst := src // in place, or elsewhere
+	if p.local.IntN(2) == 0 {
+		dst = make([]byte, size)
+	}
 	fill(src, i, p.me, broadcast, size)
 	if err := p.b.AllReduce(ctx, callOf(symmem.OpAllReduce, size, 0), dst, src, inOrder); err != nil {
 		return err
 	}
+	return p.reduced(dst, i, size)
+}
+
+// reduced checks the result of a reduction by inOrder.
+func (p *player) reduced(dst []byte, i uint64, size int) error {
 	parts := make([][]byte, p.n)
 	for r := range parts {
 		parts[r] = make([]byte, size)
@@ -154,11 +163,12 @@ func (p *player) allReduce(ctx context.Context, i uint64, size int) error {
 }
 
 func inOrder(dst []byte, parts ...[]byte) {
-	clear(dst)
-	for _, p := range parts {
-		for j, v := range p {
-			dst[j] = dst[j]*7 + v
+	for j := range dst { // which may be one of the parts
+		v := byte(0)
+		for _, p := range parts {
+			v = v*7 + p[j]
 		}
+		dst[j] = v
 	}
 }
 
@@ -175,6 +185,62 @@ func (p *player) broadcast(ctx context.Context, i uint64, size int) error {
 		return err
 	}
 	return p.check(buf, i, root, broadcast, size)
+}
+
+func (p *player) gather(ctx context.Context, i uint64, size int) error {
+	root := p.rng.IntN(p.n)
+	src := make([]byte, size)
+	var dst []byte
+	if p.me == root {
+		dst = make([]byte, p.n*size)
+		if p.local.IntN(2) == 0 { // in place
+			src = dst[p.me*size:][:size]
+		}
+	}
+	fill(src, i, p.me, broadcast, size)
+	if err := p.b.Gather(ctx, callOf(symmem.OpGather, size, root), dst, src, root); err != nil {
+		return err
+	}
+	for from := range len(dst) / max(size, 1) {
+		if err := p.check(dst[from*size:(from+1)*size], i, from, broadcast, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *player) scatter(ctx context.Context, i uint64, size int) error {
+	root := p.rng.IntN(p.n)
+	size /= p.n
+	dst := make([]byte, size)
+	var src []byte
+	if p.me == root {
+		src = make([]byte, p.n*size)
+		for to := range p.n {
+			fill(src[to*size:][:size], i, root, to, size)
+		}
+		if p.local.IntN(2) == 0 { // in place
+			dst = src[p.me*size:][:size]
+		}
+	}
+	if err := p.b.Scatter(ctx, callOf(symmem.OpScatter, size, root), dst, src, root); err != nil {
+		return err
+	}
+	return p.check(dst, i, root, p.me, size)
+}
+
+func (p *player) reduce(ctx context.Context, i uint64, size int) error {
+	root := p.rng.IntN(p.n)
+	src := make([]byte, size)
+	fill(src, i, p.me, broadcast, size)
+	if p.me != root {
+		return p.b.Reduce(ctx, callOf(symmem.OpReduce, size, root), nil, src, root, nil)
+	}
+	dst := make([]byte, size)
+	if err := p.b.Reduce(ctx, callOf(symmem.OpReduce, size, root), dst, src, root, inOrder); err != nil {
+		return err
+	}
+	return p.reduced(dst, i, size)
 }
 
 func TestBlocks(t *testing.T) {
@@ -228,6 +294,16 @@ func TestBlocksTakeNoOtherCallsData(t *testing.T) {
 			return b.AllGather(ctx, callOf(symmem.OpAllGather, size, 0), make([]byte, 2*size), make([]byte, size))
 		}
 	}
+	toRoot := func(size, root int) play {
+		return func(ctx context.Context, b *lla2a.Blocks) error {
+			return b.Gather(ctx, callOf(symmem.OpGather, size, root), make([]byte, 2*size), make([]byte, size), root)
+		}
+	}
+	deal := func(size, root int) play {
+		return func(ctx context.Context, b *lla2a.Blocks) error {
+			return b.Scatter(ctx, callOf(symmem.OpScatter, size, root), make([]byte, size), make([]byte, 2*size), root)
+		}
+	}
 	digest := func(d uint64) play {
 		return func(ctx context.Context, b *lla2a.Blocks) error {
 			c := callOf(symmem.OpAllReduce, 8, 0)
@@ -254,6 +330,12 @@ func TestBlocksTakeNoOtherCallsData(t *testing.T) {
 		"broadcasts of other sizes":       {cast(8, 1), cast(9, 1)},
 		"broadcasts of small and large":   {cast(8, 1), cast(900, 1)},
 		"broadcast and all-gather, large": {gather(500), cast(500, 0)},
+		"gathers of other sizes":          {toRoot(8, 0), toRoot(9, 0)},
+		"gathers of small and large":      {toRoot(8, 0), toRoot(900, 0)},
+		"gather and all-gather":           {toRoot(8, 0), gather(8)},
+		"roots of gathers":                {toRoot(8, 1), toRoot(8, 0)}, // neither waits
+		"scatters of other sizes":         {deal(4, 0), deal(5, 0)},
+		"scatter and broadcast":           {deal(4, 0), cast(8, 0)},
 	} {
 		for _, shared := range []bool{false, true} {
 			t.Run(fmt.Sprint(what, shared), func(t *testing.T) {
@@ -312,7 +394,7 @@ func TestTwoRootsAreFoundOut(t *testing.T) {
 func TestTheRootWaitsForRoom(t *testing.T) {
 	release := make(chan struct{})
 	run(t, 3, func(ctx context.Context, w *symmem.World) error {
-		b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 64)
+		b, err := lla2a.OpenBlocks(ctx, w.Team(), *lla2a.TestCall, 64)
 		if err != nil {
 			return err
 		}
@@ -397,16 +479,16 @@ func TestBlocksGiveUp(t *testing.T) {
 func TestBlocksMisuse(t *testing.T) {
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
 		for _, most := range []int{-1, 1 << 30} {
-			if _, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, most); !errors.Is(err, symmem.ErrUsage) {
+			if _, err := lla2a.OpenBlocks(ctx, w.Team(), *lla2a.TestCall, most); !errors.Is(err, symmem.ErrUsage) {
 				return fmt.Errorf("blocks of %d: %v", most, err)
 			}
 		}
 		for range 3 {
-			if _, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 1<<23); !errors.Is(err, symmem.ErrNoSpace) {
+			if _, err := lla2a.OpenBlocks(ctx, w.Team(), *lla2a.TestCall, 1<<23); !errors.Is(err, symmem.ErrNoSpace) {
 				return fmt.Errorf("without room: %v", err)
 			}
 		}
-		b, err := lla2a.OpenBlocks(ctx, w.Team(), lla2a.TestCall, 100)
+		b, err := lla2a.OpenBlocks(ctx, w.Team(), *lla2a.TestCall, 100)
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package lla2a
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 
 	"github.com/symwin/symwin/internal/line"
 	shmsync "github.com/symwin/symwin/sync"
@@ -18,6 +19,7 @@ import (
 // front of the packed ones stand a count and some words for each member:
 //
 //	0     how many rows have been stored, of all members
+//	64    how many members wait for room
 //	128   by member: flags, how many rows it has stored
 //	then  by member: how many epochs it has ended
 //	then  by region and member: head, which call the row belongs to
@@ -26,8 +28,9 @@ import (
 // A member stores row and head plainly, then its flag, and then adds one to the
 // count (a locked instruction: release). Whoever sees the count complete (acquire)
 // may read all rows; one line tells. Only the member that completed it has made
-// any wait come true, so it alone rings. A row is stored again two epochs later,
-// as a slot is, when all are known to have ended the epoch in between.
+// any wait come true, so it alone rings; but who has ended an epoch and sees that
+// somebody waits for room does so, too. A row is stored again two epochs later, as a
+// slot is, when all are known to have ended the epoch in between.
 //
 // The count grows by the number of members in each of these epochs, and cannot be
 // ahead by a part of the next: nobody adds again before it was complete.
@@ -39,6 +42,7 @@ type common struct {
 	all    []slots
 	tally  *shmsync.Tally
 	met    uint64 // epochs in which rows were exchanged
+	fence  atomic.Uint32
 }
 
 // commonRegion is the room for the packed rows of one epoch: of 32 members with 8
@@ -61,6 +65,19 @@ func newCommon(p *plan, all []slots, me int) *common {
 	flags[me] = nil // the own one is not waited for
 	c.tally = shmsync.NewTally(&words[0], flags, me+1)
 	return c
+}
+
+// room is how many members wait for others to end epochs: each adds one before it
+// looks for the last time and parks, and takes it back. Who has ended an epoch passes a
+// full barrier and looks here (wanted): one of both sees the other. A member that died
+// waiting leaves its one behind, which costs rings that nobody needs.
+func (c *common) room() *uint64 { return &c.words[roomWord] }
+
+const roomWord = slotLine / 8
+
+func (c *common) wanted() bool {
+	c.fence.Add(1)
+	return atomic.LoadUint64(c.room()) != 0
 }
 
 func (c *common) flag(r int) *uint64  { return &c.words[apart/8+r] }

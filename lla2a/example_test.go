@@ -45,6 +45,40 @@ func ExampleSession() {
 	// [101 111 121]
 }
 
+// A large element is sent from where it lies and received to where it is wanted:
+// each way it is copied once.
+func ExampleSession_SendFrom() {
+	type block struct {
+		row   int
+		cells [500]float64
+	}
+	err := symmem.Run(context.Background(), 2, func(ctx context.Context, w *symmem.World) error {
+		s, err := lla2a.Open[block](ctx, w.Team(), 1)
+		if err != nil {
+			return err
+		}
+		var mine, theirs block
+		mine.row, mine.cells[499] = 10+w.Rank(), float64(w.Rank())/2
+		if err := s.SendFrom(ctx, 1-w.Rank(), 0, &mine); err != nil {
+			return err
+		}
+		if err := s.RecvInto(ctx, 1-w.Rank(), 0, &theirs); err != nil {
+			return err
+		}
+		if w.Rank() == 0 {
+			fmt.Println(theirs.row, theirs.cells[499])
+		}
+		if err := s.EndEpoch(ctx); err != nil {
+			return err
+		}
+		return s.Close(ctx)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: 11 0.5
+}
+
 // Slots belong to sender and receiver, so a few ranks may send to one without
 // asking anybody; the others end the epoch all the same.
 func ExampleSession_Send() {
@@ -98,7 +132,7 @@ func ExampleBlocks_AllReduce() {
 		}
 		v := make([]byte, 8)
 		binary.LittleEndian.PutUint64(v, uint64(100+w.Rank()))
-		if err := blocks.AllReduce(ctx, call, v, v, sum); err != nil {
+		if err := blocks.AllReduce(ctx, &call, v, v, sum); err != nil {
 			return err
 		}
 		if w.Rank() == 2 {

@@ -30,7 +30,9 @@ func (s *Session[T]) StartAt(i uint64) {
 	}
 	for _, first := range firstOfLap(s.index) {
 		for l := 0; l+s.layout.lines <= s.slots; l += s.layout.lines {
-			put(s.layout, s.mine, epoch.RegionStart(first, s.slots)+l, &wrong, first.Tag())
+			at := epoch.RegionStart(first, s.slots) + l
+			carry(element[T](s.mine, at), &wrong)
+			*s.layout.tag(s.mine, at) = uint64(first.Tag())
 		}
 	}
 }

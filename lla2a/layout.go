@@ -3,8 +3,6 @@ package lla2a
 import (
 	"sync/atomic"
 
-	"github.com/symwin/symwin/internal/failpoint"
-	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/window"
 )
 
@@ -31,9 +29,7 @@ import (
 //	64-byte lines of 56 bytes and a tag 174   178   182   190   324   813  2229
 //	in one piece                        163   158   168   190   311   620  1250
 //
-// Of that, sending, receiving and ending an epoch take 45 ns without any miss. To
-// take the lines of the next epoch before it comes (PREFETCHW, while waiting)
-// gained nothing.
+// Of that, sending, receiving and ending an epoch take 45 ns without any miss.
 type layout struct {
 	lines int // 16-byte lines from one element to the next
 }
@@ -59,13 +55,15 @@ func (a layout) holds(b block, l int, tag uint32) bool {
 	return atomic.LoadUint64(a.tag(b, l)) == uint64(tag)
 }
 
-// put stores an element at line l, and its tag.
-func put[T any](a layout, b block, l int, v *T, tag uint32) {
+// take loads the element at line l into v.
+func take[T any](b block, l int, v *T) { carry(v, element[T](b, l)) }
+
+// carry copies an element: a large one by vectors of 32 bytes, which the compiler
+// does not use (256 bytes 337 to 311 ns one way).
+func carry[T any](to, from *T) {
 	if window.SizeOf[T]() <= 64 {
-		*element[T](b, l) = *v
-	} else { // by vectors of 32 bytes: 256 bytes 337 → 311 ns one way
-		copy(bytesOf(element[T](b, l)), bytesOf(v))
+		*to = *from
+	} else {
+		copy(bytesOf(to), bytesOf(from))
 	}
-	failpoint.Hit(failpoint.SendHalf)
-	line.StoreRelease64(a.tag(b, l), uint64(tag))
 }

@@ -35,7 +35,10 @@ type Session[T any] struct {
 	index  epoch.Index
 	tag    uint32 // of the present epoch
 	region int    // line at which its region begins
-	unrung bool   // something was sent since doorbells were last looked at behind a full barrier
+	// regions is the sum of both.
+	regions int
+	last    sent
+	unrung  bool // something was stored since doorbells were last looked at behind a full barrier
 
 	looks int // at headers of other members; dense traffic needs none
 
@@ -52,6 +55,7 @@ type Session[T any] struct {
 // peer is what a member knows of another, and of itself.
 type peer struct {
 	block block
+	first int // line of its slot 0, from the start of a region
 	bell  *shmsync.Doorbell
 	heard uint64 // how many epochs it is known to have ended, at least
 }
@@ -84,7 +88,11 @@ func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[
 		layout: a, me: team.Rank(), perPeer: perPeer, slots: slots,
 	}
 	for r := range team.Size() {
-		s.peers = append(s.peers, peer{block: blockOf(area.Peer(r)[beforeHeader:], 1+2*slots), bell: team.Bell(r)})
+		s.peers = append(s.peers, peer{
+			block: blockOf(area.Peer(r)[beforeHeader:], 1+2*slots),
+			first: epoch.SlotOf(r, 0, perPeer) * a.lines,
+			bell:  team.Bell(r),
+		})
 	}
 	s.mine = s.peers[s.me].block
 	s.in = incoming{block: s.mine, layout: a, size: size, stride: perPeer * a.lines}
@@ -113,22 +121,29 @@ func (a layout) plan(members, perPeer, size int) (slots, bytes int, err error) {
 	if slots, err = epoch.Slots(elts, min(size, 1)*8*a.lines); err != nil {
 		return 0, 0, err
 	}
-	slots = (slots + perCacheLine - 1) &^ (perCacheLine - 1)
+	slots = (slots + 2*perCacheLine - 1) &^ (2*perCacheLine - 1)
 	if bytes, err = epoch.Requirement(1, slots); err != nil {
 		return 0, 0, err
 	}
 	return slots, beforeHeader + bytes, nil
 }
 
+// sent is where an element was sent to last.
+type sent struct {
+	to, j int
+	in    epoch.Index
+}
+
 // enter makes i the present epoch.
 func (s *Session[T]) enter(i epoch.Index) {
 	s.index, s.tag, s.region = i, i.Tag(), epoch.RegionStart(i, s.slots)
+	s.regions = s.region + epoch.RegionStart(i+1, s.slots)
 }
 
 // lineOf is where slot j of member `from` begins, in the region of the present
 // epoch of any member's block.
 func (s *Session[T]) lineOf(from, j int) int {
-	return s.region + epoch.SlotOf(from, j, s.perPeer)*s.layout.lines
+	return s.region + s.peers[from].first + j*s.layout.lines
 }
 
 // Close ends the session and gives its memory back. It is collective over the

@@ -2,7 +2,6 @@ package lla2a
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/symwin/symwin/epoch"
 	"github.com/symwin/symwin/internal/failpoint"
@@ -22,21 +21,35 @@ func (s *Session[T]) EndEpoch(ctx context.Context) error {
 	}
 	next := s.index + 1
 	// One writer, this rank. It is a release: the receives of this epoch are over
-	// before a sender that reads the count overwrites them. And it is the full
-	// barrier (XCHG on amd64; STLR, which no later LDAR passes, on arm64) between
-	// all stores of the epoch and the look at who sleeps.
-	atomic.StoreUint64(s.mine.ended(), uint64(next))
+	// before a sender that reads the count overwrites them.
+	line.StoreRelease64(s.mine.ended(), uint64(next))
 	failpoint.Hit(failpoint.EpochEnded)
-	if s.index.Wraps() {
+	if s.tag == lastTag {
 		if err := s.beginLap(ctx); err != nil {
 			return err
 		}
 	}
 	s.peers[s.me].heard = uint64(next)
-	s.enter(next)
-	s.unrung = false
-	s.team.NudgeAll()
+	if s.tag == lastTag {
+		s.enter(next)
+	} else { // the same, without a division
+		s.index, s.tag, s.region = next, s.tag+1, s.regions-s.region
+	}
+	s.ring()
 	return nil
+}
+
+// ring wakes whichever members sleep. Where ranks share CPUs they do, and a full
+// barrier comes first. Where every rank has a CPU they hardly ever do, and a barrier
+// would hold up the next Send (by 8 ns); so it is left to the next wait, and only a
+// member that was just parking, and for whom nobody does anything more, sleeps its
+// first millisecond out. As in symmem.Lane.
+func (s *Session[T]) ring() {
+	if s.unrung = !s.team.SharesCPUs(); s.unrung {
+		s.team.NudgeAll()
+	} else {
+		s.team.RingAll()
+	}
 }
 
 // newLap is the end of a lap of tags: two barriers of the session's own words,

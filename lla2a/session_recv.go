@@ -4,28 +4,41 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/symwin/symwin/epoch"
+	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
 )
 
 // Recv receives what member `from` sends in slot j of this epoch, waiting for
 // it. An error is local: the call may be repeated.
-func (s *Session[T]) Recv(ctx context.Context, from, j int) (T, error) {
+func (s *Session[T]) Recv(ctx context.Context, from, j int) (v T, err error) {
+	err = s.RecvInto(ctx, from, j, &v)
+	return v, err
+}
+
+// RecvInto is Recv into *v, which an error leaves as it was: an element of many
+// bytes is copied once, out of its slot, and not on through the stack.
+func (s *Session[T]) RecvInto(ctx context.Context, from, j int, v *T) error {
 	if s.refused(from, j) {
-		return *new(T), s.refusal(symmem.OpRecv, from, j)
+		return s.refusal(symmem.OpRecv, from, j)
 	}
 	l := s.lineOf(from, j)
 	come := s.layout.holds(s.mine, l, s.tag)
 	// Looked at second: while the line is on its way that costs nothing.
 	if s.team.Ended() {
-		return *new(T), s.refusal(symmem.OpRecv, from, j)
+		return s.refusal(symmem.OpRecv, from, j)
 	}
 	if !come {
-		if err := s.await(ctx, from, 1, j); err != nil {
-			return *new(T), err
+		s.foresee()
+		if !s.watch.Sees(s.layout.tag(s.mine, l), uint64(s.tag)) {
+			if err := s.await(ctx, from, 1, j); err != nil {
+				return err
+			}
 		}
 	}
 	s.hear(from)
-	return *element[T](s.mine, l), nil
+	take(s.mine, l, v)
+	return nil
 }
 
 // RecvAll receives slot j of every member, the own one included, into dst by
@@ -43,7 +56,7 @@ func (s *Session[T]) RecvAll(ctx context.Context, j int, dst []T) error {
 	}
 	for from := range s.peers {
 		s.hear(from)
-		dst[from] = *element[T](s.mine, s.lineOf(from, j))
+		take(s.mine, s.lineOf(from, j), &dst[from])
 	}
 	return nil
 }
@@ -67,6 +80,25 @@ func RecvReduce[T, A any](ctx context.Context, s *Session[T], j int, acc A, fold
 	}
 	return acc, nil
 }
+
+// foresee begins to take, while this rank waits, the lines that it will store next
+// if all goes on as it did: of the slot that was sent last, in the next epoch if it
+// was sent in this one, else in this one. The element's last line is left alone:
+// its receiver may be looking at it, and would have it back at once.
+func (s *Session[T]) foresee() {
+	bytes := min(16*(s.layout.lines-perCacheLine), foreseenElement)
+	if bytes <= 0 {
+		return
+	}
+	at := s.lineOf(s.me, s.last.j)
+	if s.last.in == s.index {
+		at += epoch.RegionStart(s.index+1, s.slots) - s.region
+	}
+	line.TakeLines(&s.peers[s.last.to].block[2*at], bytes)
+}
+
+// foreseenElement is how many bytes of an element foresee takes.
+const foreseenElement = 4 << 10
 
 // hear notes what a line of epoch i proves: its sender has ended i epochs. So who
 // hears from everybody in every epoch never looks at a header.

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/symwin/symwin/internal/failpoint"
+	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -13,6 +14,12 @@ import (
 // block still holds what it may want; then it waits for room, and may be
 // repeated if that wait fails. Sending to oneself is legal.
 func (s *Session[T]) Send(ctx context.Context, to, j int, v T) error {
+	return s.SendFrom(ctx, to, j, &v)
+}
+
+// SendFrom is Send of *v: an element of many bytes is copied once, into its slot,
+// and not before that onto the stack.
+func (s *Session[T]) SendFrom(ctx context.Context, to, j int, v *T) error {
 	if s.refused(to, j) || s.team.Ended() {
 		return s.refusal(symmem.OpSend, to, j)
 	}
@@ -27,7 +34,7 @@ func (s *Session[T]) Send(ctx context.Context, to, j int, v T) error {
 			return err
 		}
 	}
-	s.store(to, j, &v)
+	s.store(to, j, v)
 	failpoint.Hit(failpoint.SendDone)
 	p.bell.Ring()
 	return nil
@@ -65,8 +72,11 @@ func (s *Session[T]) Bcast(ctx context.Context, j int, v T) error {
 // store writes v into slot j in `to`'s block. Who may be parking at this moment
 // is rung behind the next full barrier: of EndEpoch, or of a wait.
 func (s *Session[T]) store(to, j int, v *T) {
-	put(s.layout, s.peers[to].block, s.lineOf(s.me, j), v, s.tag)
-	s.unrung = true
+	b, l := s.peers[to].block, s.lineOf(s.me, j)
+	carry(element[T](b, l), v)
+	failpoint.Hit(failpoint.SendHalf)
+	line.StoreRelease64(s.layout.tag(b, l), uint64(s.tag))
+	s.unrung, s.last = true, sent{to, j, s.index}
 	if debug {
 		s.note(to, j)
 	}

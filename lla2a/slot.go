@@ -36,8 +36,6 @@ import (
 //	AVX-512  134   137   145   236   322   488   710  1423  2371  4006
 //	slot     133   144   151   257   331   453   691  1345  1996  3719
 //	flag     140   141   142   242   310   499   694  1289  1845  3569
-//
-// Taking the lines of the next epoch before it comes (PREFETCHW) gained nothing.
 type slotHead struct {
 	tag   uint64
 	head  uint64
@@ -74,6 +72,9 @@ func (s slots) put(l int, head, tag uint64, p []byte) {
 // has reports whether the slot holds the block of the epoch with this tag. If it
 // does, head and block may be read.
 func (s slots) has(l int, tag uint64) bool { return atomic.LoadUint64(&s.lines[l].tag) == tag }
+
+// take begins to fetch so many bytes from line l on, to write them soon.
+func (s slots) take(l, bytes int) { line.TakeLines(&s.lines[l].tag, bytes) }
 
 // head says which call the block in the slot belongs to.
 func (s slots) head(l int) uint64 { return s.lines[l].head }

@@ -69,8 +69,9 @@ check $m "mutant: only the abort's author rings"     deadlock  -DMUTANT_AUTHOR_A
 check $m "mutant: no last look when aborted"         assertion -DMUTANT_ONE_LOOK -DABORT
 
 m=ready.pml
-check $m "ready and complete, any ways"              holds
+check $m "ready and complete, any ways"              holds     -DPIECES=2
 check $m "ready and complete, two streams"           holds     -DSTREAMS=2 -DOPS=2 -DPIECES=2
+check $m "ready and complete, a rank gives up"       holds     -DGIVEUP -DOPS=2 -DPIECES=2
 
 check $m "mutant: pieces waited for by equality"     deadlock  -DMUTANT_EQUALITY
 check $m "mutant: ready and complete in one array"   assertion -DMUTANT_ONE_ARRAY
@@ -81,6 +82,8 @@ check $m "mutant: sequence stored before the line"   assertion -DMUTANT_TAG_FIRS
 check $m "mutant: a source reused before it is read" assertion -DMUTANT_PULL_UNTOLD
 check $m "mutant: credit before the copy out"        assertion -DMUTANT_CREDIT_EARLY
 check $m "mutant: no credit"                         assertion -DMUTANT_NO_CREDIT
+check $m "mutant: ways chosen by one line"           assertion -DMUTANT_OWN_VIEW
+check $m "mutant: who gives up is believed"          assertion -DMUTANT_BELIEVES -DGIVEUP -DOPS=2 -DPIECES=2
 
 m=epoch.pml
 check $m "epochs, four"                              holds     -DLAST=4

@@ -193,11 +193,11 @@ func (e *NoSpaceError) Error() string {
 	remedy := ""
 	switch {
 	case strings.HasSuffix(e.Where, forControl):
-		remedy = "; free some" // whatever the backing, they are in the named file
+		remedy = "; free some, or make it larger (docker --shm-size=1g, mount -o remount,size=1g)" // whatever the backing, they are in the named file
 	case e.Where == shm.Cgroup:
 		remedy = "; ask for less, or raise the limit (memory.max, docker --memory)"
 	case strings.HasPrefix(e.Where, "/"):
-		remedy = "; free some, or put the windows elsewhere: --backing memfd (SYMWIN_BACKING=memfd)"
+		remedy = "; free some, make it larger (docker --shm-size=1g, mount -o remount,size=1g), or put the windows elsewhere: --backing memfd (SYMWIN_BACKING=memfd)"
 	}
 	return fmt.Sprintf("%snot enough space in %s: need %s, have %s%s", who, e.Where, sizeText(e.Need), sizeText(e.Have), remedy)
 }

@@ -1,66 +1,32 @@
 package symmem
 
-import (
-	"errors"
-	"runtime/debug"
+import "github.com/symwin/symwin/internal/shm"
 
-	"github.com/symwin/symwin/internal/shm"
-)
-
-// A same-user process can truncate the region's file under everybody; the next
-// access to what is gone is then a fault, which would end the program with its
-// stacks. Where it costs nothing on the fast path (joining, the slow part of a
-// wait, closing, looking from outside) the fault becomes ErrRegion instead:
+// A same-user process can truncate the region's file under everybody. What is
+// gone of it reads as zeroes then, private ones (shm.Outlive), so no access
+// faults, of an engine or of the program to its window, and none reaches anybody
+// else. That is noticed behind the access, where calls look anyway: on entry,
+// behind the spin of a wait, and before a call of a lane returns.
 //
-//	defer r.catch(debug.SetPanicOnFault(true), &err)
+// Whoever notices says so to the others, if that part of the region is still
+// there; else they find out as he did.
 
-// catch ends the protection that the caller has switched on, before says what it
-// was, and turns a fault inside the region into *err. It is to be deferred itself.
-func (r *region) catch(before bool, err *error) {
-	debug.SetPanicOnFault(before)
-	if v := recover(); v != nil {
-		*err = r.fault(v)
-	}
-}
+// outlive has accesses to b, a mapping of the region, set lost.
+func (r *region) outlive(b []byte) { r.outlived = append(r.outlived, shm.Outlive(b, &r.lost, 1)) }
 
-// catch is the region's, and closes the world. Zeroes take the place of its
-// memory, so that whoever comes there later, an engine that looks before it asks
-// or the program with a slice of a window, does no harm and comes to none.
-func (w *World) catch(before bool, err *error) {
-	debug.SetPanicOnFault(before)
-	if v := recover(); v != nil {
-		*err = w.lose(v)
-	}
-}
-
-// Catch is catch for the engines, where they touch the region outside a wait.
-// It is to be deferred itself:
-//
-//	defer w.Catch(debug.SetPanicOnFault(true), &err)
-func (w *World) Catch(before bool, err *error) {
-	debug.SetPanicOnFault(before)
-	if v := recover(); v != nil {
-		*err = w.lose(v)
-	}
-}
-
-func (w *World) lose(v any) error {
-	err := w.r.fault(v)
-	w.gone.Store(true)
-	w.closed.Store(true)
-	w.burial.Do(func() { _ = errors.Join(shm.Bury(w.r.control), shm.Bury(w.r.windows)) })
-	return err
-}
-
-// fault is a recovered panic as an error, if it was a fault inside the region;
-// any other panic goes on.
-func (r *region) fault(v any) error {
-	fault, ok := v.(interface {
-		error
-		Addr() uintptr
-	})
-	if !ok || !r.holds(fault.Addr()) {
-		panic(v)
+// gone is ErrRegion if part of the region's memory is gone, or nil.
+func (r *region) gone() error {
+	if r.lost.Load() == 0 {
+		return nil
 	}
 	return regionError("the memory of job %s is gone: its file was truncated", r.job)
+}
+
+// gone is the region's, and ends the world.
+func (w *World) gone() error {
+	err := w.r.gone()
+	if err != nil && w.mourned.CompareAndSwap(false, true) {
+		w.abort(AbortRegion, nil, err.Error())
+	}
+	return err
 }

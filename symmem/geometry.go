@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strings"
 
 	"github.com/symwin/symwin/internal/shm"
@@ -32,6 +33,9 @@ func (b Backing) String() string {
 // MarshalText writes the backing's name into JSON.
 func (b Backing) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
+// Backings lists what [ParseBacking] reads, the default first.
+func Backings() []string { return slices.Clone(backingNames[:3]) }
+
 // ParseBacking reads auto, shm or memfd.
 func ParseBacking(s string) (Backing, error) {
 	for i, n := range backingNames[:3] {
@@ -39,7 +43,7 @@ func ParseBacking(s string) (Backing, error) {
 			return Backing(i), nil
 		}
 	}
-	return 0, usage("backing %q: it is one of auto, shm, memfd", s)
+	return 0, usage("%q is no backing: choose auto, shm or memfd", s)
 }
 
 // Geometry is the shape of a region: what its creator decides and everybody else
@@ -94,6 +98,7 @@ type birth struct {
 	memfdPid uint32 // where the windows' memfd is found, for BackingMemfd, before Join returns
 	memfd    uint32
 	memfdIno uint64 // and by which it is known: the pid may be another's by then
+	space    uint64 // the PID namespace of both pids; 0: unknown
 }
 
 func (b *birth) encode() []byte {
@@ -112,6 +117,7 @@ func (b *birth) encode() []byte {
 	le.PutUint32(p[56:], uint32(len(b.job)))
 	copy(p[64:64+maxJob], b.job)
 	le.PutUint64(p[272:], b.memfdIno)
+	le.PutUint64(p[280:], b.space)
 	le.PutUint32(p[pageBytes-4:], crc32.Checksum(p[:pageBytes-4], castagnoli))
 	return p
 }
@@ -146,6 +152,7 @@ func decodeBirth(p []byte, fileSize int64) (birth, error) {
 		memfdPid: le.Uint32(p[48:]),
 		memfd:    le.Uint32(p[52:]),
 		memfdIno: le.Uint64(p[272:]),
+		space:    le.Uint64(p[280:]),
 	}
 	g, err := b.Geometry.normal()
 	if err != nil || g.Window != b.Window {

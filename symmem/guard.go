@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +28,7 @@ type guard struct {
 	rank     int
 	abort    func(failed []int)
 	stop     atomic.Bool
+	tid      int          // its thread, once the place is claimed
 	sleepsOn atomic.Int32 // rank whose word the guard sleeps on, -1: none
 	ended    chan struct{}
 	pidfd    bool // fallback: robust lists are refused, or not wanted
@@ -51,12 +51,9 @@ var errTaken = errors.New("the place is taken")
 
 func (g *guard) run(claimed chan<- error) {
 	defer close(g.ended)
-	// A region that is gone under the guard ends the guard, not the program: the
-	// waits say what happened.
-	var gone error
-	defer g.r.catch(debug.SetPanicOnFault(true), &gone)
 	// Locked for good: the thread's end is what the kernel reports.
 	runtime.LockOSThread()
+	g.tid = futex.Tid()
 	word := lifeWord(g.r.blocks[g.rank])
 	var robust *futex.Robust
 	var err error
@@ -100,6 +97,7 @@ func (g *guard) tell() {
 	who := &g.r.blocks[g.rank].who
 	who.pid = uint32(os.Getpid())
 	who.started = startTime(os.Getpid())
+	who.space = pidSpace()
 	who.cpus = usableCPUs()
 	if g.pidfd {
 		who.watched = 1
@@ -169,19 +167,23 @@ func (g *guard) sleep(s int, whole bool) {
 func (g *guard) pollPid(s int, whole bool) {
 	b := g.r.blocks[s]
 	seen := b.life.Load()
+	if b.who.elsewhere() {
+		time.Sleep(pollStep) // its number is another process's here
+		return
+	}
 	pid := int(b.who.pid)
 	fd, err := pidfdOpen(pid)
 	// Only what proves a death is one: that no descriptor is left to look with,
 	// or that /proc cannot be read, proves nothing.
 	started := startTime(pid)
-	gone := noSuchProcess(err) || (started != 0 && b.who.started != 0 && started != b.who.started)
+	gone := noSuchProcess(err) || (started != 0 && b.who.started != 0 && started != b.who.started) || (err != nil && processOver(pid))
 	if err != nil && !gone {
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(pollStep)
 		return
 	}
 	if err == nil {
 		for !gone && !g.stop.Load() && b.life.Load() == seen {
-			gone = pidfdEnded(fd, 20*time.Millisecond)
+			gone = pidfdEnded(fd, pollStep)
 			if !whole {
 				break
 			}
@@ -193,13 +195,29 @@ func (g *guard) pollPid(s int, whole bool) {
 	}
 }
 
+// pollStep bounds how long the fallback looks away.
+const pollStep = 20 * time.Millisecond
+
+// elsewhere reports whether the rank's process is in another PID namespace.
+func (who *identity) elsewhere() bool {
+	return who.space != 0 && pidSpace() != 0 && who.space != pidSpace()
+}
+
+// holds reports whether the own liveness word is as the guard has left it.
+func (g *guard) holds() bool { return g.r.blocks[g.rank].life.Load() == uint32(g.tid)|futex.Waiters }
+
 // close ends the guard: the rank has left. It returns when the thread's robust
 // list is empty, after which the region may be unmapped.
 func (g *guard) close() {
 	g.stop.Store(true)
 	for {
 		if s := g.sleepsOn.Load(); s >= 0 {
-			futex.Wake(lifeWord(g.r.blocks[s]), 1<<30)
+			word := lifeWord(g.r.blocks[s])
+			futex.Wake(word, 1<<30)
+			if atomic.LoadUint32(word); g.r.lost.Load() != 0 {
+				// It sleeps on a page that has another in its place by now.
+				interrupt(g.tid)
+			}
 		}
 		select {
 		case <-g.ended:

@@ -2,7 +2,6 @@ package symmem
 
 import (
 	"context"
-	"runtime/debug"
 	"testing"
 )
 
@@ -24,7 +23,6 @@ func BenchmarkGuards(b *testing.B) {
 		{"record in full", func() { lane.call.Sequence++; lane.Publish() }},
 		{"look at 7 doorbells", func() { t.NudgeAll() }},
 		{"behind a full barrier", func() { t.RingAll() }},
-		{"faults become errors", func() { _ = guarded(w) }},
 		{"look behind the spin", func() { _ = (&Watch{team: t, place: -1}).Ended() }},
 		{"look when a park runs out", func() { _ = t.inspect() }},
 		{"context", func() { _ = ctx.Err() }},
@@ -35,9 +33,4 @@ func BenchmarkGuards(b *testing.B) {
 			}
 		})
 	}
-}
-
-func guarded(w *World) (err error) {
-	defer w.catch(debug.SetPanicOnFault(true), &err)
-	return nil
 }

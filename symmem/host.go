@@ -2,7 +2,6 @@ package symmem
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -96,15 +95,14 @@ func (h *Host) Observe() Snapshot {
 
 // with runs f on the region, if the host has not been closed. An error says that
 // its memory is gone.
-func (h *Host) with(f func()) (err error) {
+func (h *Host) with(f func()) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.r.head == nil {
 		return nil
 	}
-	defer h.r.catch(debug.SetPanicOnFault(true), &err)
 	f()
-	return nil
+	return h.r.gone()
 }
 
 // Settle takes the region's name away once every rank has come (or, forced, at

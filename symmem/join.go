@@ -6,23 +6,25 @@ import (
 	"fmt"
 	"io/fs"
 	"math/bits"
-	"runtime/debug"
 	"time"
 
 	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/futex"
 	"github.com/symwin/symwin/internal/shm"
+	"github.com/symwin/symwin/internal/topo"
 	shmsync "github.com/symwin/symwin/sync"
 )
 
 // Join makes this process a rank of the job that its environment names: under
-// shmrun, under Open MPI's mpirun if all ranks are on this host, or by hand with
-// SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE. With none of them it is a world of
-// one. It returns when all ranks have come.
+// shmrun; under mpirun of Open MPI or MPICH, srun or torchrun, if all ranks are on
+// this host; or by hand with SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE, which win.
+// With none of them, and in a batch script of Slurm's, it is a world of one. It
+// returns when all ranks have come.
 //
-// Errors: ErrUsage for variables that are half set or speak of other hosts,
-// ErrTimeout naming who did not come, ErrRankFailed for a rank that died while
-// joining, ErrRegion for what is no region or another version's, ErrNoSpace.
+// Errors: ErrUsage for variables that are half set, or speak of other hosts or of
+// two launchers, and for a place that is taken; ErrTimeout naming who did not come;
+// ErrRankFailed for a rank that died while joining; ErrRegion for what is no region
+// or another version's; ErrNoSpace.
 func Join(ctx context.Context) (*World, error) {
 	o, err := fromEnvironment()
 	if err != nil {
@@ -121,7 +123,7 @@ func attach(ctx context.Context, o *Options, g Geometry) (*region, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, foreign(err)
 		case o.hosted:
-			return nil, usage("job %s is not being started any more: it is over, or rank %d's place was taken", o.Job, o.Rank)
+			return nil, o.doubt(usage("job %s is not being started any more: it is over, or rank %d's place was taken", o.Job, o.Rank))
 		}
 		r, err := createRegion(o.Job, g)
 		if errors.Is(err, fs.ErrExist) {
@@ -170,7 +172,6 @@ func fits(o *Options, g Geometry, r *region) error {
 
 // enter claims the rank's place in an attached region and waits for the others.
 func enter(ctx context.Context, o Options, r *region, start time.Time) (w *World, err error) {
-	defer r.catch(debug.SetPanicOnFault(true), &err)
 	w = newWorld(o, r)
 	if life := w.mine.lifeNow(); life != NotCome {
 		return nil, taken(o, w.mine, life)
@@ -204,8 +205,23 @@ func enter(ctx context.Context, o Options, r *region, start time.Time) (w *World
 	}
 	failpoint.Hit(failpoint.JoinUnlinked)
 	w.place.Policy = w.policy()
+	w.tellUnwatched()
 	o.log("joined: %d ranks, windows of %s, backing %v, spinning %v", r.Size, sizeText(r.Window), r.Backing, w.place.Policy.Spin)
 	return w, nil
+}
+
+// tellUnwatched tells, once, which ranks may die without anybody's noticing.
+func (w *World) tellUnwatched() {
+	var unwatched []int
+	for r, b := range w.r.blocks {
+		if b.who.watched != 0 && b.who.elsewhere() {
+			unwatched = append(unwatched, r)
+		}
+	}
+	if len(unwatched) > 0 {
+		w.opts.Report(fmt.Sprintf("symwin: rank %d: should %s die, it shows as a time-out only (--stall): robust futexes are refused, and a process in another PID namespace cannot be watched; "+
+			"give all ranks one PID namespace, or allow set_robust_list in the seccomp profile", w.rank, ranksText(unwatched)))
+	}
 }
 
 func taken(o Options, b *block, life Life) error {
@@ -213,9 +229,18 @@ func taken(o Options, b *block, life Life) error {
 	case Dead:
 		return &RankFailedError{Ranks: []int{o.Rank}, Cause: fmt.Sprintf("rank %d of job %s (process %d) died while joining; start the job again", o.Rank, o.Job, b.who.pid)}
 	case Left:
-		return usage("rank %d of job %s has joined and left already", o.Rank, o.Job)
+		return o.doubt(usage("rank %d of job %s has joined and left already", o.Rank, o.Job))
 	}
-	return usage("rank %d of job %s has joined already (process %d): two processes with one rank, or two jobs with one name", o.Rank, o.Job, b.who.pid)
+	return o.doubt(usage("rank %d of job %s has joined already (process %d): two processes with one rank, or two jobs with one name", o.Rank, o.Job, b.who.pid))
+}
+
+// doubt adds to an error which variables have led to it, and the way out if they
+// are another job's.
+func (o *Options) doubt(err error) error {
+	if o.origin == "" {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, o.origin)
 }
 
 // giveUpJoining leaves a region whose join failed: the name goes, so that a new
@@ -241,6 +266,9 @@ func (w *World) awaitJoined(ctx context.Context, start time.Time) error {
 				absent = append(absent, i)
 			}
 		}
+		if err := w.gone(); err != nil {
+			return err
+		}
 		if len(absent) == 0 {
 			return nil // who died after it came is the ring's affair
 		}
@@ -258,7 +286,10 @@ func (w *World) awaitJoined(ctx context.Context, start time.Time) error {
 		if w.opts.JoinTimeout > 0 && time.Since(start) > w.opts.JoinTimeout {
 			err := fmt.Errorf("%w: %s of job %s did not come within %v (SYMWIN_JOIN_TIMEOUT)", ErrTimeout, ranksText(absent), w.opts.Job, w.opts.JoinTimeout)
 			w.abort(AbortTimeout, nil, err.Error())
-			return err
+			if w.opts.hosted { // shmrun has started them all; that they do not join is their affair
+				return err
+			}
+			return w.opts.doubt(err)
 		}
 		futex.Wait(joinedWord(w.r.head), seen, joinStep)
 	}
@@ -285,7 +316,7 @@ func (w *World) policy() shmsync.Policy {
 	if w.r.crowded(w.rank) {
 		return shmsync.Policy{}
 	}
-	return shmsync.Policy{Spin: shmsync.DefaultSpin}
+	return shmsync.Policy{Spin: shmsync.DefaultSpin, Pausing: topo.AMD()}
 }
 
 // crowded reports whether rank shares its CPUs with more ranks than they are.

@@ -15,7 +15,7 @@ import (
 //
 // A call has one shape, whatever the engine:
 //
-//	if err := lane.Enter(ctx, Record{Op: …}); err != nil { return err } // nothing stored yet
+//	if err := lane.Enter(ctx, &Record{Op: …}); err != nil { return err } // nothing stored yet
 //	… stores …
 //	lane.Publish()
 //	err := lane.Await(ctx, cond)                                        // any number of times
@@ -32,6 +32,7 @@ type Lane struct {
 	words  recordWords    // the call as it is published
 	late   bool           // the call was published in short so far
 	silent bool           // the call's stores fulfil nobody's wait
+	looked bool           // who sleeps was looked at behind the call's last store
 	owed   bool           // a look at the doorbells behind the next full barrier
 	open   bool           // the call was published: giving up now concerns the others
 }
@@ -62,17 +63,18 @@ func (l *Lane) Close() { l.team.w.forget(&l.gate) }
 // Enter begins the call c, whose Team, Lane and Sequence the lane fills in. It
 // fails without having stored anything if the context is done, the world or team
 // is closed or aborted, or another goroutine is inside.
-func (l *Lane) Enter(ctx context.Context, c Record) error {
-	if err := l.begin(ctx); err != nil {
+func (l *Lane) Enter(ctx context.Context, c *Record) error {
+	if err := l.Begin(ctx); err != nil {
 		return err
 	}
-	l.name(&c)
+	l.Name(c)
 	return nil
 }
 
-// begin is Enter's look, and name its call: what a barrier does only behind its
-// store, because whatever comes before that delays all members by as much.
-func (l *Lane) begin(ctx context.Context) error {
+// Begin is Enter's look alone, and Name its call: for operations so short that
+// they name it only behind their stores, because whatever comes before those
+// delays all members by as much. Name comes before Publish, Await and any error.
+func (l *Lane) Begin(ctx context.Context) error {
 	if !l.gate.enter() {
 		if l.number != 0 {
 			return errBusy("stream")
@@ -97,14 +99,31 @@ func (l *Lane) begin(ctx context.Context) error {
 	return nil
 }
 
-func (l *Lane) name(c *Record) {
+// Name is the other half of Enter. A call that was published is named already.
+func (l *Lane) Name(c *Record) {
+	if l.open {
+		return
+	}
 	l.call = *c
 	l.call.Team, l.call.Lane, l.call.Sequence = l.team.number, l.number, l.last+1
 }
 
+// Sent says that the call has made all its stores but those of Publish. Where every
+// rank has a CPU, who sleeps is looked at now, while the lines travel, and not when
+// the call ends and the next one's stores are waited for.
+func (l *Lane) Sent() {
+	if !l.team.w.shared {
+		l.nudge()
+		l.looked = true
+	}
+}
+
 // Quiet says that what this call has stored makes no wait come true, so that it
-// need look at nobody's doorbell.
+// need look at nobody's doorbell; Loud takes that back.
 func (l *Lane) Quiet() { l.silent = true }
+
+// Loud is the opposite of Quiet.
+func (l *Lane) Loud() { l.silent = false }
 
 // PublishLate is Publish for a call that ends well only if all members have made
 // the same one: nobody will have to compare it with another then. So the peers
@@ -158,6 +177,7 @@ func (l *Lane) Await(ctx context.Context, c shmsync.Condition) error {
 	if !l.silent {
 		l.team.RingAll()
 	}
+	l.looked = false // what is stored from now on comes long behind that look
 	return l.Watch.wait(ctx, c, l)
 }
 
@@ -165,32 +185,39 @@ func (l *Lane) Await(ctx context.Context, c shmsync.Condition) error {
 // nil and the call was published, it revokes the team, since the others wait for
 // stores that will not come. It returns err.
 func (l *Lane) Leave(err error) error {
-	if l.team.w.gone.Load() {
-		l.open, l.silent, l.late = false, false, false
-		l.gate.leave()
-		return err
+	w := l.team.w
+	if w.r.lost.Load() != 0 {
+		err = w.gone() // and zeroes are what may have been received
 	}
-	if err != nil && l.open {
-		l.tell()
-		l.team.revoke(err)
+	if err != nil || !l.looked {
+		l.leave(err)
 	}
-	if !l.silent {
-		l.ring()
-	}
-	l.open, l.silent, l.late = false, false, false
+	l.open, l.silent, l.late, l.looked = false, false, false, false
 	l.gate.leave()
 	return err
 }
 
-// ring wakes whichever members sleep. Where every rank has a CPU, they hardly
-// ever do, and a full barrier costs more than the look: it is the next call's, at
-// its gate, behind which doorbells are looked at once more. Only one who was just
-// parking, and whom no next call comes to find, sleeps its first millisecond out.
-func (l *Lane) ring() {
-	if l.team.w.shared {
-		l.team.RingAll()
+// leave is Leave where who sleeps was not looked at, or something went wrong.
+func (l *Lane) leave(err error) {
+	if err != nil && l.open {
+		l.tell()
+		l.team.revoke(err)
+	}
+	if l.silent {
 		return
 	}
+	if l.team.w.shared {
+		l.team.RingAll()
+	} else {
+		l.nudge()
+	}
+}
+
+// nudge is the ring where every rank has a CPU: members hardly ever sleep, and a
+// full barrier costs more than the look. It is the next call's, at its gate, behind
+// which doorbells are looked at once more. Only one who was just parking, and whom
+// no next call comes to find, sleeps its first millisecond out.
+func (l *Lane) nudge() {
 	l.team.NudgeAll()
 	l.owed = true
 }

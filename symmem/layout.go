@@ -108,7 +108,8 @@ type identity struct {
 	cpus    [16]uint64 // the CPUs it may use, one bit each
 	latest  uint32     // entry of the ring that was written last; from ringRecords on: of the briefs
 	told    atomic.Uint32
-	_       [lineBytes*3 - 24 - 128]byte
+	space   uint64 // the PID namespace in which pid is its number; 0: unknown
+	_       [lineBytes*3 - 32 - 128]byte
 }
 
 // waitRecord says whom the rank waits for, for ps. It is written when a wait

@@ -51,17 +51,6 @@ func alignedHeap(n int64) []byte {
 	return b[skip : int64(skip)+n : int64(skip)+n]
 }
 
-// holds reports whether an address lies in what is mapped of the region.
-func (r *region) holds(addr uintptr) bool {
-	for _, m := range [][]byte{r.control, r.windows} {
-		start := uintptr(unsafe.Pointer(unsafe.SliceData(m)))
-		if len(m) > 0 && addr >= start && addr < start+uintptr(len(m)) {
-			return true
-		}
-	}
-	return false
-}
-
 func lifeWord(b *block) *uint32 { return (*uint32)(unsafe.Pointer(&b.life)) }
 
 func joinedWord(c *commons) *uint32 { return (*uint32)(unsafe.Pointer(&c.joined)) }

@@ -1,6 +1,10 @@
 package symmem
 
-import "github.com/symwin/symwin/internal/futex"
+import (
+	"os"
+
+	"github.com/symwin/symwin/internal/futex"
+)
 
 // leftWord is the liveness word of a rank that closed its world.
 const leftWord = futex.Waiters
@@ -20,6 +24,21 @@ func lifeOf(word uint32) Life {
 }
 
 func (b *block) lifeNow() Life { return lifeOf(b.life.Load()) }
+
+// Thread is the number by which the kernel knows member r's process as long as
+// that lives: of the thread that guards its liveness word, which is that word. 0
+// once it has died or left. What was asked of the kernel by this number concerned
+// that process if it is still the same behind it.
+func (t *Team) Thread(r int) int {
+	word := t.block(r).life.Load()
+	switch {
+	case lifeOf(word) != Alive:
+		return 0
+	case t.w.place.Policy.InProcess:
+		return os.Getpid()
+	}
+	return int(word & futex.TidMask)
+}
 
 // dead lists the ranks marked dead by now.
 func (r *region) dead() []int {

@@ -3,7 +3,6 @@ package symmem
 import (
 	"cmp"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -71,7 +70,7 @@ type WaitState struct {
 // Observe reads the region behind descriptor fd of process pid, without being a
 // rank and without writing to it. Both come from shm.FindOpen. Errors: ErrRegion,
 // or why the descriptor cannot be opened.
-func Observe(pid, fd int) (s Snapshot, err error) {
+func Observe(pid, fd int) (Snapshot, error) {
 	f, err := shm.AttachPid(pid, fd)
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("descriptor %d of process %d: %w", fd, pid, err)
@@ -82,8 +81,11 @@ func Observe(pid, fd int) (s Snapshot, err error) {
 		return Snapshot{}, err
 	}
 	defer r.close()
-	defer r.catch(debug.SetPanicOnFault(true), &err)
-	return r.observe(), nil
+	s := r.observe()
+	if err := r.gone(); err != nil {
+		return Snapshot{}, err
+	}
+	return s, nil
 }
 
 func (r *region) observe() Snapshot {

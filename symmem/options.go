@@ -3,7 +3,6 @@ package symmem
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/symwin/symwin/internal/env"
@@ -33,8 +32,9 @@ type Options struct {
 	// standard error. It may be called from any goroutine.
 	Report func(line string)
 
-	hosted bool // a launcher made the region
-	pidfd  bool // SYMWIN_LIVENESS=pidfd
+	hosted bool   // a launcher made the region
+	origin string // which variables said so, and what to do if they are wrong; may be empty
+	pidfd  bool   // SYMWIN_LIVENESS=pidfd
 	debug  bool
 }
 
@@ -104,95 +104,4 @@ func (o *Options) log(format string, args ...any) {
 	if o.debug {
 		o.Report(fmt.Sprintf("symwin: rank %d: ", o.Rank) + fmt.Sprintf(format, args...))
 	}
-}
-
-// fromEnvironment finds out who this process is: the first launcher in the table
-// whose variables are there decides.
-func fromEnvironment() (Options, error) {
-	for _, l := range launchers {
-		o, found, err := l.resolve()
-		if err != nil {
-			return Options{}, err
-		}
-		if found {
-			return o, nil
-		}
-	}
-	return Options{Rank: 0, Size: 1}, nil
-}
-
-// launcher knows one kind of launcher by the environment it leaves.
-type launcher struct {
-	name string
-	// resolve reports whether its variables are there. They are an error if
-	// only half of them are, or if they say that ranks are on other hosts.
-	resolve func() (o Options, found bool, err error)
-}
-
-// launchers is the table, own variables first.
-var launchers = []launcher{
-	{"symwin", ownVariables},
-	{"Open MPI", openMPI},
-}
-
-func ownVariables() (Options, bool, error) {
-	job, rank, size := os.Getenv(env.KeyJob), os.Getenv(env.KeyRank), os.Getenv(env.KeySize)
-	if job == "" && rank == "" && size == "" {
-		return Options{}, false, nil
-	}
-	for _, v := range []struct{ name, value string }{{env.KeyJob, job}, {env.KeyRank, rank}, {env.KeySize, size}} {
-		if v.value == "" {
-			return Options{}, false, usage("%s is not set, but others of %s, %s, %s are: set all three or none",
-				v.name, env.KeyJob, env.KeyRank, env.KeySize)
-		}
-	}
-	o := Options{Job: job, hosted: os.Getenv(env.KeyHosted) == "1"}
-	var err error
-	if o.Rank, err = number(env.KeyRank); err != nil {
-		return o, false, err
-	}
-	o.Size, err = number(env.KeySize)
-	return o, true, err
-}
-
-// openMPI joins the ranks of one mpirun, if all of them are on this host.
-func openMPI() (Options, bool, error) {
-	const size, local, rank, key = "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_RANK", "PMIX_NAMESPACE"
-	if os.Getenv(size) == "" {
-		return Options{}, false, nil
-	}
-	var o Options
-	n, err := number(size)
-	if err != nil {
-		return o, false, err
-	}
-	here, err := number(local)
-	if err != nil {
-		return o, false, err
-	}
-	if here != n {
-		return o, false, usage("%s=%d but %s=%d: ranks are on other hosts, and shared memory ends at this one; run all on one host, or use MPI between hosts",
-			size, n, local, here)
-	}
-	if o.Rank, err = number(rank); err != nil {
-		return o, false, err
-	}
-	space := os.Getenv(key)
-	if space == "" {
-		return o, false, usage("%s is not set: this mpirun gives no name to the job; set %s, %s and %s by hand", key, env.KeyJob, env.KeyRank, env.KeySize)
-	}
-	o.Job, o.Size = hashedJob("ompi", space), n
-	return o, true, nil
-}
-
-func number(name string) (int, error) {
-	v := os.Getenv(name)
-	if v == "" {
-		return 0, usage("%s is not set", name)
-	}
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 0 {
-		return 0, usage("%s=%q is no number of ranks", name, v)
-	}
-	return n, nil
 }

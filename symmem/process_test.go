@@ -185,6 +185,9 @@ func TestKilledRankIsNamed(t *testing.T) {
 					r.Await(t, "joined")
 				}
 				for _, v := range victims {
+					j.Ranks[v].Signal(syscall.SIGSTOP) // so that none ends by itself for the others' death
+				}
+				for _, v := range victims {
 					j.Ranks[v].Signal(syscall.SIGKILL)
 				}
 				dead := map[int]bool{}
@@ -301,6 +304,17 @@ func TestRegionTruncatedWhileJoining(t *testing.T) {
 }
 
 func TestRegionTruncatedUnderAWait(t *testing.T) {
+	truncatedUnderAWait(t, 0, "its file was truncated")
+}
+
+// TestRegionZeroedUnderAWait: cut, and made as long again: nothing faults, and
+// all is zeroes. Whoever waits sees that his own word is gone, and does not wait
+// until --stall.
+func TestRegionZeroedUnderAWait(t *testing.T) {
+	truncatedUnderAWait(t, 1<<30, "the liveness word of rank 1")
+}
+
+func truncatedUnderAWait(t *testing.T, extend int64, says string) {
 	j := ranktest.Start(t, 2, "rank0-late")
 	j.Ranks[0].Await(t, "joined")
 	j.Ranks[1].Await(t, "joined")
@@ -311,10 +325,13 @@ func TestRegionTruncatedUnderAWait(t *testing.T) {
 		p := fmt.Sprintf("/proc/%d/fd/%s", j.Ranks[1].Pid(), fd.Name())
 		if to, _ := os.Readlink(p); strings.Contains(to, j.Name) {
 			require.NoError(t, os.Truncate(p, 0))
+			if extend > 0 {
+				require.NoError(t, os.Truncate(p, extend))
+			}
 		}
 	}
 	require.Zero(t, j.Ranks[1].Wait(), j.Ranks[1].Output())
-	require.Contains(t, j.Ranks[1].Output(), "its file was truncated")
+	require.Contains(t, j.Ranks[1].Output(), says)
 }
 
 func TestHalfSetVariables(t *testing.T) {

@@ -2,6 +2,7 @@ package symmem
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"sync/atomic"
 
@@ -59,12 +60,13 @@ func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 type Engine uint8
 
 // The engines: tagged 16-byte lines, copies, blocks that begin with a tagged
-// cache line. Append only.
+// cache line, copies of which all pass through the staging ring. Append only.
 const (
 	EngineNone Engine = iota
 	EngineLL16
 	EngineCE
 	EngineLL64
+	EngineBCopy
 )
 
 func (e Engine) String() string {
@@ -77,6 +79,8 @@ func (e Engine) String() string {
 		return "ce"
 	case EngineLL64:
 		return "ll64"
+	case EngineBCopy:
+		return "bcopy"
 	}
 	return fmt.Sprintf("engine(%d)", uint8(e))
 }
@@ -107,7 +111,17 @@ func (r Record) String() string {
 	if r.Sequence != 0 {
 		s += fmt.Sprintf(" #%d", r.Sequence)
 	}
-	kind, more := r.details()
+	kind, more := "", ""
+	details, why := r.details()
+	if details.Kind != reflect.Invalid {
+		kind = " " + details.Kind.String()
+	}
+	if details.Reduce != 0 {
+		more = " by " + details.Reduce.String()
+	}
+	if details.Step != 0 {
+		more += fmt.Sprintf(", step %d,", details.Step+1)
+	}
 	if r.EltSize != 0 {
 		if r.Count != 0 {
 			s += fmt.Sprintf(" of %d×%d B%s", r.Count, r.EltSize, kind)
@@ -127,42 +141,72 @@ func (r Record) String() string {
 		s += fmt.Sprintf(" lane %d", r.Lane)
 	}
 	if r.Engine != EngineNone {
-		s += " (" + r.Engine.String() + ")"
+		s += " (" + r.Engine.String() + why + ")"
 	}
 	return s
 }
 
 // Details is what a collective of the front door has in its Digest: what its
-// elements are and how they are reduced, so that an error can say it.
+// elements are and how they are reduced, and a Border besides, so that errors and
+// ps can say it.
 type Details struct {
 	Kind   reflect.Kind // of an element
 	Reduce reduce.Op    // 0: nothing is reduced
 	Step   int          // of an operation that takes several calls, from 0
 }
 
-// Digest is the Details as a number. No other digest begins as it does, but by
-// chance.
+// Border is up to how many bytes an operation goes through tagged lines: why it goes
+// the way it goes.
+type Border struct {
+	Bytes  int  // -1: it never does
+	ByHand bool // SYMWIN_ALGO says so, and not the measured crossover
+}
+
+// Digest is the Details as a number. No other digest of such an operation begins
+// as it does, but by chance.
 func (d Details) Digest() uint64 {
 	return uint64(d.Kind) | uint64(d.Reduce)<<8 | uint64(d.Step)<<16 | detailed
 }
 
-// detailed tells a digest of Details from those of engines and sessions.
-const detailed = 0x64 << 56
+// Digest is the Border as a number, to be added to that of Details.
+func (b Border) Digest() uint64 {
+	digest := uint64(min(max(b.Bytes, -1), math.MaxUint32-2)+2) << 20
+	if b.ByHand {
+		digest |= byHandBit
+	}
+	return digest
+}
 
-func (r Record) details() (kind, more string) {
-	if r.Digest>>24 != detailed>>24 {
-		return "", ""
+// detailed tells a digest of Details from those of engines and sessions.
+const (
+	detailed  = 0x6d4 << 52
+	byHandBit = 1 << 19
+)
+
+func (r Record) details() (d Details, why string) {
+	if r.Digest>>52 != detailed>>52 {
+		return d, ""
 	}
-	if k := reflect.Kind(r.Digest & 0xff); k != reflect.Invalid {
-		kind = " " + k.String()
+	d = Details{Kind: reflect.Kind(r.Digest & 0xff), Reduce: reduce.Op(r.Digest >> 8), Step: int(r.Digest >> 16 & 7)}
+	if bytes := int(r.Digest>>20&math.MaxUint32) - 2; bytes >= -1 {
+		why = Border{bytes, r.Digest&byHandBit != 0}.why(r.Engine)
 	}
-	if op := reduce.Op(r.Digest >> 8); op != 0 {
-		more = " by " + op.String()
+	return d, why
+}
+
+// why is the border as the reason of an engine.
+func (b Border) why(e Engine) string {
+	text := fmt.Sprintf(": above %d B", b.Bytes)
+	switch {
+	case e == EngineLL64:
+		text = fmt.Sprintf(": up to %d B", b.Bytes)
+	case b.Bytes < 0:
+		text = ": always"
 	}
-	if step := r.Digest >> 16 & 0xff; step != 0 {
-		more += fmt.Sprintf(", step %d,", step+1)
+	if b.ByHand {
+		text += ", by SYMWIN_ALGO"
 	}
-	return kind, more
+	return text
 }
 
 // same reports whether two records of one sequence number describe one call.

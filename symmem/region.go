@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/symwin/symwin/internal/shm"
 )
@@ -22,6 +23,9 @@ type region struct {
 	winOff  int64     // offset of window 0 in winFile
 
 	unmap func() error // of a private region
+
+	lost     atomic.Uint32 // not 0: somebody has touched what the file has no longer
+	outlived []func()      // end the watch over the mappings
 }
 
 // checkJob accepts what can be part of a file name and read in a list.
@@ -72,7 +76,7 @@ func createRegion(job string, g Geometry) (*region, error) {
 	if g.Backing, err = chooseBacking(g); err != nil {
 		return nil, err
 	}
-	b := birth{Geometry: g, job: job, creator: uint32(os.Getpid())}
+	b := birth{Geometry: g, job: job, creator: uint32(os.Getpid()), space: pidSpace()}
 	var mem *shm.File
 	if g.Backing == BackingMemfd {
 		if mem, err = shm.CreateMem(g.windowsBytes()); err != nil {
@@ -131,7 +135,7 @@ func chooseBacking(g Geometry) (Backing, error) {
 	}
 	free, err := shm.Free()
 	if err != nil {
-		return 0, fmt.Errorf("looking at the space in %s: %w", shm.Dir(), err)
+		return 0, err
 	}
 	// A container's default of 64 MiB holds a job's control blocks, but not
 	// its data; a memfd is bounded by memory alone.
@@ -167,6 +171,7 @@ func (r *region) mapControl() error {
 		return fmt.Errorf("mapping the control blocks of %s: %w", r.file.Name(), err)
 	}
 	r.control = m
+	r.outlive(m)
 	r.head, r.blocks = overlay(m, r.Size)
 	return nil
 }
@@ -175,6 +180,11 @@ func (r *region) mapControl() error {
 func (r *region) mapWindows() error {
 	if r.Backing == BackingMemfd {
 		if r.winFile == nil {
+			if r.space != 0 && pidSpace() != 0 && r.space != pidSpace() {
+				return usage("the windows of job %s are a memfd of process %d in another PID namespace, where this rank cannot get at it: "+
+					"give all ranks one PID namespace (docker --pid=container:NAME, shareProcessNamespace: true in Kubernetes), "+
+					"or use --backing shm (SYMWIN_BACKING=shm) with a %s that is large enough", r.job, r.memfdPid, shm.Dir())
+			}
 			mem, err := shm.AttachPid(int(r.memfdPid), int(r.memfd))
 			if err != nil {
 				return fmt.Errorf("the windows' memory (descriptor %d of process %d, which created the job): %w", r.memfd, r.memfdPid, err)
@@ -197,6 +207,7 @@ func (r *region) mapWindows() error {
 			r.Size, sizeText(r.Window), err)
 	}
 	r.windows = m
+	r.outlive(m)
 	return nil
 }
 
@@ -245,6 +256,9 @@ func (r *region) closeFiles() {
 }
 
 func (r *region) unmapAll() {
+	for _, end := range r.outlived {
+		end()
+	}
 	switch {
 	case r.unmap != nil: // private
 		_ = r.unmap()
@@ -258,7 +272,7 @@ func (r *region) unmapAll() {
 			_ = shm.Unmap(r.control)
 		}
 	}
-	r.unmap, r.control, r.windows, r.head, r.blocks = nil, nil, nil, nil, nil
+	r.unmap, r.outlived, r.control, r.windows, r.head, r.blocks = nil, nil, nil, nil, nil, nil
 }
 
 // noSpace turns the shm package's want of space into ours.

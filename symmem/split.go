@@ -20,7 +20,7 @@ import (
 // members of t if some color finds no number free. Different teams may be split
 // from different goroutines.
 func (t *Team) Split(ctx context.Context, color, key int) (*Team, error) {
-	if err := t.lane.Enter(ctx, Record{Op: OpSplit}); err != nil {
+	if err := t.lane.Enter(ctx, &Record{Op: OpSplit}); err != nil {
 		return nil, err
 	}
 	sub, err := t.split(ctx, color, key)
@@ -197,7 +197,7 @@ func (t *Team) Close(ctx context.Context) error {
 			return t.Revoke(err)
 		}
 	}
-	if err := t.lane.Enter(ctx, Record{Op: OpTeamClose}); err != nil {
+	if err := t.lane.Enter(ctx, &Record{Op: OpTeamClose}); err != nil {
 		return err
 	}
 	// A bare barrier: once somebody is through, its place may be another team's.

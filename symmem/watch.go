@@ -3,7 +3,6 @@ package symmem
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -45,21 +44,32 @@ func (x *Watch) Wait(ctx context.Context, what Record, c shmsync.Condition) erro
 // Wait.
 func (x *Watch) Quick(c shmsync.Condition) bool { return x.team.w.place.Quick(c) }
 
+// Sees looks at a word, whether it comes to hold v, for as long as a line travels:
+// what comes before Quick where one word is waited for.
+func (x *Watch) Sees(word *uint64, v uint64) bool { return x.team.w.place.Sees(word, v) }
+
 // wait is behind the first look.
-func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) (err error) {
-	defer x.team.w.catch(debug.SetPanicOnFault(true), &err)
+func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) error {
 	x.cond, x.lane, x.reported, x.pardoned, x.place = c, lane, false, 0, -1
-	err = x.team.w.place.Wait(ctx, c, x)
+	err := x.team.w.place.Wait(ctx, c, x)
 	if x.place >= 0 {
 		x.team.w.mine.waits[x.place].clear()
 		x.team.w.waits.free(x.place)
 		x.place = -1
+	}
+	if err != nil {
+		if gone := x.team.w.gone(); gone != nil {
+			return gone // what else it looked like, it looked like because of that
+		}
 	}
 	if err != nil && err == ctx.Err() {
 		err = x.late(0, err)
 	}
 	return err
 }
+
+// Over implements shmsync.Overseer.
+func (x *Watch) Over() bool { return x.team.ended() }
 
 // Ended implements shmsync.Overseer: a few loads that stay in the cache. It comes
 // before each park, so here a call that was told in short is told in full.

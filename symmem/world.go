@@ -3,7 +3,6 @@ package symmem
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -29,8 +28,7 @@ type World struct {
 
 	abortMu sync.Mutex
 	closed  atomic.Bool
-	gone    atomic.Bool  // closed because the region's memory is gone
-	burial  sync.Once    // of what is left of it
+	mourned atomic.Bool  // the others were told that the region's memory is gone
 	holds   atomic.Int64 // reasons to leave the windows mapped at Close
 	waits   waitPlaceSet
 	fence   atomic.Uint32 // target of the locked instruction before doorbells are looked at
@@ -111,14 +109,10 @@ func (w *World) abortLocked(kind AbortKind, failed []int, text string) bool {
 // If a window was allocated, or a session opened and not closed, or a call is
 // still running, the region stays mapped to the end of the process: an address
 // that somebody may hold must not fault. Its descriptors are closed either way.
-func (w *World) Close() (err error) {
-	defer w.catch(debug.SetPanicOnFault(true), &err)
+func (w *World) Close() error {
 	w.abortMu.Lock()
 	if w.closed.Swap(true) {
 		w.abortMu.Unlock()
-		if w.gone.Load() {
-			w.r.closeFiles()
-		}
 		return nil
 	}
 	w.abortMu.Unlock()
@@ -170,11 +164,11 @@ func (w *World) forget(g *gate) {
 
 // usable reports why no operation may start, or nil: one load in the good case.
 func (w *World) usable() error {
-	if w.gone.Load() {
-		return regionError("the memory of job %s is gone", w.r.job)
-	}
 	if w.closed.Load() {
 		return fmt.Errorf("this world is %w", ErrClosed)
+	}
+	if err := w.gone(); err != nil {
+		return err
 	}
 	if w.r.head.abort.Load() != 0 {
 		return w.abortError()
@@ -200,6 +194,15 @@ func (w *World) inspect() error {
 			w.r.ringAll()
 		}
 		return err
+	}
+	if w.guard != nil && !w.guard.holds() {
+		if err := w.usable(); err != nil {
+			return err // it has just been closed
+		}
+		// Zeroed or overwritten, and the rest hardly better: what this waits for
+		// need not come, and a death would not be noticed.
+		w.abort(AbortRegion, nil, fmt.Sprintf("the liveness word of rank %d is not what that rank has written", w.rank))
+		return w.abortError()
 	}
 	if w.r.anyDead() {
 		dead := w.r.dead()

@@ -13,8 +13,10 @@ import (
 // the dead, the late, and those who call something else.
 type aborted struct{ word *atomic.Uint32 }
 
+func (a aborted) Over() bool { return a.word.Load() != 0 }
+
 func (a aborted) Ended() error {
-	if a.word.Load() != 0 {
+	if a.Over() {
 		return fmt.Errorf("the job was aborted")
 	}
 	return nil

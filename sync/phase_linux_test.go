@@ -232,6 +232,7 @@ type never struct {
 
 func (n *never) Look() bool                  { n.looks.Add(1); return n.over.Load() }
 func (n *never) Missing(into []int) []int    { return into }
+func (n *never) Over() bool                  { return false }
 func (n *never) Ended() error                { return nil }
 func (n *never) Inspect(time.Duration) error { return nil }
 
@@ -389,5 +390,6 @@ func stopped(ctx context.Context) error {
 // inspector is an Overseer that only inspects.
 type inspector func(time.Duration) error
 
+func (i inspector) Over() bool                         { return false }
 func (i inspector) Ended() error                       { return nil }
 func (i inspector) Inspect(waited time.Duration) error { return i(waited) }

@@ -51,9 +51,12 @@ func until(t *testing.T, what string, holds func() bool) {
 
 // lookout is an Overseer made of functions; nil ones see nothing.
 type lookout struct {
+	over    func() bool
 	ended   func() error
 	inspect func(time.Duration) error
 }
+
+func (l lookout) Over() bool { return l.over != nil && l.over() }
 
 func (l lookout) Ended() error {
 	if l.ended == nil {
@@ -93,6 +96,7 @@ var errGone = errors.New("gone")
 
 var policies = map[string]Policy{
 	"spin":      {Spin: DefaultSpin},
+	"pausing":   {Spin: DefaultSpin, Pausing: true},
 	"shared":    {},
 	"inprocess": {InProcess: true},
 }
@@ -494,5 +498,61 @@ func TestShortWaitsAllocateNothing(t *testing.T) {
 			}), "found at look %d", after)
 			cancel()
 		}
+	})
+}
+
+// TestNoYieldsOnceItIsOver: whoever waits for what will not come any more gives
+// the CPU away once at most, before he parks and after he was rung: on a full
+// machine each time may last as long as everybody else's turn.
+func TestNoYieldsOnceItIsOver(t *testing.T) {
+	p := &Place{Bell: new(Doorbell)}
+	looked := 0
+	never := looks(func() bool { looked++; return false })
+	over := lookout{over: func() bool { return true }, ended: func() error { return errGone }}
+	require.ErrorIs(t, p.Wait(t.Context(), never, over), errGone)
+	require.Less(t, looked, burstLen)
+
+	var ended atomic.Bool
+	looked = 0
+	asked := make(chan bool, 1)
+	over = lookout{over: ended.Load, ended: func() error {
+		if ended.Load() {
+			return errGone
+		}
+		looked = 0
+		select {
+		case asked <- true:
+		default:
+		}
+		return nil
+	}}
+	defer func(before [3]time.Duration) { parkTimes = before }(parkTimes)
+	parkTimes = [...]time.Duration{time.Hour, time.Hour, time.Hour}
+	done := await(p, t.Context(), never, over)
+	receive(t, asked)
+	until(t, "it sleeps", asleep(p.Bell))
+	ended.Store(true)
+	p.Bell.RingAlways()
+	require.ErrorIs(t, receive(t, done), errGone)
+	require.Less(t, looked, burstLen)
+}
+
+func TestSees(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, p *Place) {
+		word := uint64(3)
+		require.True(t, p.Sees(&word, 3))
+		require.False(t, p.Sees(&word, 4), "and does not look for ever")
+		if p.Policy.Spin == 0 {
+			return
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			atomic.StoreUint64(&word, 4)
+		}()
+		for !p.Sees(&word, 4) {
+			runtime.Gosched()
+		}
+		<-done
 	})
 }

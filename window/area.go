@@ -49,7 +49,7 @@ func OpenArea(ctx context.Context, team *symmem.Team, call symmem.Record, size i
 
 func (a *Area) open(ctx context.Context) error {
 	lane := a.team.Lane()
-	if err := lane.Enter(ctx, a.call); err != nil {
+	if err := lane.Enter(ctx, &a.call); err != nil {
 		return err
 	}
 	lane.Publish() // reserving may take long: peers shall see what this rank does
@@ -129,7 +129,7 @@ func (a *Area) close(ctx context.Context) error {
 	lane := a.team.Lane()
 	call := a.call
 	call.Op = symmem.OpClose
-	if err := lane.Enter(ctx, call); err != nil {
+	if err := lane.Enter(ctx, &call); err != nil {
 		return err
 	}
 	a.closed = true

@@ -71,7 +71,8 @@ func (h *heap) alloc(ctx context.Context, b *block) error {
 	}
 	team := h.w.Team()
 	lane := team.Lane()
-	if err := lane.Enter(ctx, b.call(symmem.OpAlloc)); err != nil {
+	call := b.call(symmem.OpAlloc)
+	if err := lane.Enter(ctx, &call); err != nil {
 		h.forget(b, fits)
 		return err
 	}
@@ -123,7 +124,8 @@ func (h *heap) free(ctx context.Context, b *block) error {
 	}
 	team := h.w.Team()
 	lane := team.Lane()
-	if err := lane.Enter(ctx, b.call(symmem.OpFree)); err != nil {
+	call := b.call(symmem.OpFree)
+	if err := lane.Enter(ctx, &call); err != nil {
 		return err
 	}
 	b.freed.Store(true)

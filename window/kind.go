@@ -59,10 +59,17 @@ func kindFor[T any]() *kind {
 //
 // It costs a few nanoseconds, so a collective may ask at every call.
 func CheckType[T any]() error {
-	if k := reflect.TypeFor[T]().Kind(); k >= reflect.Bool && k <= reflect.Complex128 {
-		return nil
+	_, err := KindOf[T]()
+	return err
+}
+
+// KindOf is T's kind, and the error of CheckType.
+func KindOf[T any]() (reflect.Kind, error) {
+	k := reflect.TypeFor[T]().Kind()
+	if k >= reflect.Bool && k <= reflect.Complex128 {
+		return k, nil
 	}
-	return kindFor[T]().err
+	return k, kindFor[T]().err
 }
 
 // pointerIn looks for a pointer in t: the way to it and what it is, or "", "".

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 
@@ -160,7 +159,6 @@ const eagerLooks = 200
 // last is a wait that must not begin: what has come has come, if it could be
 // looked at.
 func (b *block) last(from, idx int, atLeast uint64) (count uint64, err error) {
-	defer b.heap.w.Catch(debug.SetPanicOnFault(true), &err)
 	unusable := b.usable()
 	if unusable != nil && (errors.Is(unusable, symmem.ErrClosed) || errors.Is(unusable, symmem.ErrRegion)) {
 		return 0, unusable

@@ -23,7 +23,7 @@ var flags = []string{"-O3", "-march=native", "-w"}
 // build compiles the MPI program, unless the user's cache has it already. Where
 // that directory cannot be used the program stays in the tree's own.
 func (t *tree) build(ctx context.Context, m *mpi, version string) (path string, err error) {
-	compiler, err := t.output(ctx, []string{m.mpicc, "--version"})
+	compiler, err := t.output(ctx, versionTimeout, []string{m.mpicc, "--version"})
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +57,7 @@ func (t *tree) build(ctx context.Context, m *mpi, version string) (path string, 
 			return cached, nil
 		}
 	}
-	if _, err := t.output(ctx, argv); err != nil {
+	if _, err := t.output(ctx, buildTimeout, argv); err != nil {
 		return "", err
 	}
 	if cached != "" && keep(built, cached) == nil {

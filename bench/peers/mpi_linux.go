@@ -195,7 +195,7 @@ var fault = -1
 // arguments are the program's.
 func (p *mpiPeer) arguments() []string {
 	j := p.job
-	a := []string{"op=" + j.Op, "ranks=" + strconv.Itoa(j.Ranks), "max=" + strconv.FormatInt(j.MaxBytes, 10), "touch=" + j.Touch}
+	a := []string{"op=" + j.Op, "ranks=" + strconv.Itoa(j.Ranks), "max=" + strconv.FormatInt(j.MaxBytes, 10), "touch=" + j.Touch, "warmup=" + strconv.Itoa(j.Warmup)}
 	if list := j.cpuLists(); list != "" {
 		a = append(a, "cpus="+list)
 	}
@@ -252,7 +252,7 @@ func (p *mpiPeer) Measure(ctx context.Context, point Point) (Slice, error) {
 
 func (p *mpiPeer) measure(ctx context.Context, point Point) (Slice, error) {
 	p.tree.resume()
-	err := p.talk.say("measure %d %d %d", point.Bytes, point.Shortest.Nanoseconds(), point.Budget.Nanoseconds())
+	err := p.talk.say("measure %d %d %d %d", point.Bytes, point.Shortest.Nanoseconds(), point.Budget.Nanoseconds(), point.Iters)
 	// If it cannot be told any more, it tells why it ended.
 	answer, heard := p.talk.hear(ctx, p.job.Timeout, isWord("slice", "cannot"))
 	if heard != nil {
@@ -332,7 +332,7 @@ func (p *mpiPeer) Close() error {
 
 // versionOf asks the launcher.
 func (m *mpi) versionOf(ctx context.Context, t *tree) (string, error) {
-	text, err := t.output(ctx, []string{m.mpirun, "--version"})
+	text, err := t.output(ctx, versionTimeout, []string{m.mpirun, "--version"})
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,62 @@ func TestWrongIsCounted(t *testing.T) {
 	}
 }
 
+// Everybody measures as many operations as were asked for, rounded up to blocks.
+func TestIters(t *testing.T) {
+	const iters = 777
+	for _, c := range []struct {
+		peer, op string
+		counts   int // of what a slice counts, in one of Point's
+	}{{"openmpi", "latency", 2}, {"mpich", "bw", 64}, {"shmwin", "barrier", 1}, {"unix", "latency", 2}, {"pipe", "alltoall", 1}, {"ucx", "latency", 1}, {"ucx", "bw", 64}} {
+		t.Run(c.peer+"/"+c.op, func(t *testing.T) {
+			t.Parallel()
+			j := bound(t, c.op, 2)
+			j.Warmup = 10
+			p := opened(t, c.peer, j)
+			for range 2 { // the second knows how long one takes
+				s, err := p.Measure(t.Context(), Point{Bytes: 8, Shortest: short.Shortest, Budget: watchdog, Iters: iters})
+				require.NoError(t, err)
+				all := s.Ops * len(s.Blocks)
+				require.GreaterOrEqual(t, all, iters*c.counts)
+				require.Less(t, all-iters*c.counts, s.Ops, "more than the last block was filled up")
+			}
+		})
+	}
+	t.Run("mpich/startup", func(t *testing.T) {
+		s, err := opened(t, "mpich", Job{Op: "startup", Ranks: 2}).Measure(t.Context(), Point{Budget: watchdog, Iters: 2})
+		require.NoError(t, err)
+		require.Len(t, s.Blocks, 2)
+	})
+}
+
+// Ranks that share CPUs yield while they wait, bound or not: the library itself,
+// or our program between two looks into one that does not.
+func TestCrowded(t *testing.T) {
+	for _, c := range []struct {
+		job  Job
+		want bool
+	}{
+		{Job{Ranks: 2, CPUs: []int{4, 7}}, false},
+		{Job{Ranks: 3, CPUs: []int{4, 7}}, true},
+		{Job{Ranks: 2, CPUs: []int{4, 7}, Plan: [][]int{{4}, {7}}}, false},
+		{Job{Ranks: 4, CPUs: []int{4, 7}, Plan: [][]int{{4}, {7}, {4}, {7}}}, true},
+		{Job{Ranks: 2, CPUs: []int{1, 2, 3, 4}, Plan: [][]int{{3}, {3}}}, true},
+		{Job{Ranks: 3, Plan: [][]int{{0, 1, 2}, {0, 1, 2}, {0, 1, 2}}}, false},
+	} {
+		require.Equal(t, c.want, c.job.crowded(), "%+v", c.job)
+	}
+	for _, name := range []string{"openmpi", "mpich"} {
+		for _, op := range []string{"bw", "allreduce"} {
+			t.Run(name+"/"+op, func(t *testing.T) {
+				c := cpus(t)[0]
+				p := opened(t, name, Job{Op: op, Ranks: 2, Plan: [][]int{{c}, {c}}, MaxBytes: 64})
+				require.Contains(t, p.Command(), "yield=1")
+				requireSlice(t, p, 64)
+			})
+		}
+	}
+}
+
 // The counts of a skewed all-to-all are those of Job.Skew.
 func TestSkew(t *testing.T) {
 	const mean, ranks = 1003, 7
@@ -196,6 +253,26 @@ func TestStartup(t *testing.T) {
 			require.Equal(t, 1, s.Ops)
 			require.True(t, strings.HasSuffix(p.Command(), " -n 2 true"), p.Command())
 		})
+	}
+}
+
+// A launcher that dies of a broken pipe now and then is measured without those starts;
+// one that mostly does has failed.
+func TestStartupThatBreaksAPipe(t *testing.T) {
+	for deaths, fails := range map[int]bool{brokenPipes: false, brokenPipes + 1: true} {
+		all, err := newTree()
+		require.NoError(t, err)
+		script := fmt.Sprintf(`echo >> "$0"; [ $(wc -l < "$0") -gt %d ] || kill -PIPE $$`, deaths)
+		p := &startups{name: "mpich", mpi: &mpi{environment: func(*tree) []string { return environ() }}, job: Job{Timeout: watchdog}, tree: all,
+			argv: []string{"sh", "-c", script, filepath.Join(t.TempDir(), "starts")}}
+		s, err := p.Measure(t.Context(), Point{Iters: 2})
+		if fails {
+			require.ErrorContains(t, err, "broken pipe")
+		} else {
+			require.NoError(t, err)
+			require.Len(t, s.Blocks, 2)
+		}
+		require.NoError(t, p.Close())
 	}
 }
 

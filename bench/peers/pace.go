@@ -13,6 +13,7 @@ type pace struct {
 	shortest time.Duration
 	ops      int
 	each     time.Duration
+	warmup   int // operations before a size is calibrated
 }
 
 const (
@@ -44,16 +45,25 @@ func (c *pace) measure(p Point, verified int64, run func(blocks, ops int) ([]tim
 	if known {
 		_, _, err = run(1, c.ops)
 	} else {
-		err = c.calibrate(p, run)
+		if c.warmup > 0 {
+			_, _, err = run(1, c.warmup)
+		}
+		if err == nil {
+			err = c.calibrate(p, run)
+		}
 	}
 	if err != nil {
 		return s, err
 	}
 	s.Ops = c.ops
 	blocks := min(max(int(p.Budget/(c.each*time.Duration(c.ops))), minBlocks), maxBlocks)
+	if p.Iters > 0 {
+		s.Ops = max(c.ops, (p.Iters+maxBlocks-1)/maxBlocks) // longer blocks, where there would be too many
+		blocks = (p.Iters + s.Ops - 1) / s.Ops
+	}
 	rounds = min(rounds, blocks)
 	for k := range rounds {
-		times, wrong, err := run(blocks*(k+1)/rounds-blocks*k/rounds, c.ops)
+		times, wrong, err := run(blocks*(k+1)/rounds-blocks*k/rounds, s.Ops)
 		if err != nil {
 			return s, err
 		}
@@ -62,10 +72,10 @@ func (c *pace) measure(p Point, verified int64, run func(blocks, ops int) ([]tim
 	}
 	// A machine that has become faster or slower since is calibrated anew.
 	median := slices.Sorted(slices.Values(s.Blocks))[len(s.Blocks)/2]
-	if median < p.Shortest || median > 3*c.each*time.Duration(c.ops) {
+	if median < p.Shortest || median > 3*c.each*time.Duration(s.Ops) {
 		c.ops = 0
 	} else {
-		c.each = max(median/time.Duration(c.ops), 1)
+		c.each = max(median/time.Duration(s.Ops), 1)
 	}
 	return s, nil
 }
@@ -82,7 +92,7 @@ func (c *pace) calibrate(p Point, run func(blocks, ops int) ([]time.Duration, in
 		}
 		fastest := max(slices.Min(times), 1)
 		if float64(fastest) >= wanted {
-			*c = pace{p.Bytes, p.Shortest, ops, max(fastest/time.Duration(ops), 1)}
+			c.bytes, c.shortest, c.ops, c.each = p.Bytes, p.Shortest, ops, max(fastest/time.Duration(ops), 1)
 			return nil
 		}
 		ops = max(ops+1, int(float64(ops)*min(wanted/float64(fastest), 10))+1)

@@ -26,6 +26,7 @@ type Job struct {
 	Touch    string        // "" or "none"; "read": the receiver reads every byte inside the clock; "full": and the sender writes every byte before
 	InPlace  bool          // collectives send from where they receive
 	Check    bool          // compare every byte that arrived
+	Warmup   int           // operations before the first block of a size
 	Timeout  time.Duration // of one Measure; 0: a minute
 }
 
@@ -37,6 +38,10 @@ type Point struct {
 	Bytes    int64
 	Shortest time.Duration // the shortest block
 	Budget   time.Duration // about how long to measure
+	// Iters is the operations inside the clock, rounded up to whole blocks; 0: as
+	// many as fit into Budget. Of latency and put these are round trips, of bw, bibw
+	// and rate 64 messages.
+	Iters int
 }
 
 // Slice is what was measured.
@@ -101,13 +106,15 @@ func (j Job) complete() (Job, error) {
 
 // crowded tells whether ranks share CPUs, so that who waits should yield.
 func (j Job) crowded() bool {
+	usable := len(j.CPUs)
+	if usable == 0 {
+		usable = runtime.NumCPU()
+	}
 	if j.Plan != nil {
-		return false
+		all := slices.Sorted(slices.Values(slices.Concat(j.Plan...)))
+		usable = len(slices.Compact(all))
 	}
-	if len(j.CPUs) == 0 {
-		return j.Ranks > runtime.NumCPU()
-	}
-	return j.Ranks > len(j.CPUs)
+	return j.Ranks > usable
 }
 
 // pairs are the operations between neighbouring ranks.

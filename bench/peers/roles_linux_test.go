@@ -90,6 +90,8 @@ func TestFailed(t *testing.T) {
 		{"hang", `echo ready; (sleep 1000 & setsid sleep 1000) & exec cat >/dev/null`, "", "hung"},
 		{"garbage", `echo ready; read line; echo slice of cake; exec cat`, "", "slice of cake"},
 		{"too few blocks", `echo ready; read line; echo slice 1 0 3 7 7; exec cat`, "", "slice 1 0 3 7 7"},
+		// A rank that dies is told at once, whatever its launcher makes of it.
+		{"a dead rank", `sleep 1000 & echo ready; read line; kill -9 $!; exec sleep 1000`, "", "one of its processes ended"},
 		{"a message before", `echo ready; read line; echo WARN look; echo slice 1 0 1 7; read line; exit 1`, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

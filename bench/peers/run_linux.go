@@ -9,9 +9,15 @@ import (
 	"time"
 )
 
+// How long a program may take that only says its version, and a compiler.
+const (
+	versionTimeout = 10 * time.Second
+	buildTimeout   = time.Minute
+)
+
 // output runs a short program of the tree to its end and returns what it wrote.
-func (t *tree) output(ctx context.Context, argv []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
+func (t *tree) output(ctx context.Context, timeout time.Duration, argv []string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p, err := t.start(argv, nil, false)
 	if err != nil {
@@ -31,7 +37,8 @@ func (t *tree) output(ctx context.Context, argv []string) (string, error) {
 // talk is the lines that a process writes.
 type talk struct {
 	*process
-	lines chan string // closed at the end
+	lines chan string   // closed at the end
+	lost  chan struct{} // closed when a process it works with has ended; nil: not watched
 }
 
 // converse starts a program with which we talk in lines.
@@ -40,7 +47,9 @@ func (t *tree) converse(argv, env []string) (*talk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return listen(p), nil
+	c := listen(p)
+	c.lost = t.lost
+	return c, nil
 }
 
 func listen(p *process) *talk {
@@ -91,6 +100,8 @@ func (c *talk) hear(ctx context.Context, timeout time.Duration, known func(strin
 				return line, nil
 			}
 			strange = line
+		case <-c.lost:
+			return "", c.bereaved()
 		case <-clock.C:
 			if strange != "" {
 				return "", fmt.Errorf("%w: said nothing but %.100q within %v", errSilent, strange, timeout)

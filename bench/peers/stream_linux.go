@@ -47,7 +47,7 @@ func openStreams(ctx context.Context, name string, j Job) (Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &streams{name: name, job: j, tree: tree}
+	p := &streams{name: name, job: j, tree: tree, pace: pace{warmup: j.Warmup}}
 	if err = p.open(ctx); err != nil {
 		return nil, failed(name, errors.Join(err, tree.fell()))
 	}

@@ -23,6 +23,7 @@ type tree struct {
 	// temp is for files, memory for those that are to be shared memory.
 	temp, memory string
 	guardian     *guardian
+	lost         chan struct{} // closed when one of the members has ended
 
 	mu      sync.Mutex
 	over    bool
@@ -35,7 +36,7 @@ const dirPrefix = "peers-of-symwin-"
 
 // newTree makes the directories and starts the guardian.
 func newTree() (*tree, error) {
-	t := &tree{mark: fmt.Sprintf("%d-%08x", os.Getpid(), rand.Uint32())}
+	t := &tree{mark: fmt.Sprintf("%d-%08x", os.Getpid(), rand.Uint32()), lost: make(chan struct{})}
 	var err error
 	if t.temp, err = os.MkdirTemp("", dirPrefix+t.mark+"-"); err != nil {
 		return nil, err
@@ -167,6 +168,7 @@ func (t *tree) stop() error {
 			_, _, birth := stat(procDir(pid))
 			t.members = append(t.members, member{pid, birth})
 		}
+		t.watch()
 	}
 	// The launchers come first: one that runs could pass a SIGCONT on that it was
 	// sent before.

@@ -59,10 +59,10 @@ func openUCX(ctx context.Context, j Job) (Peer, error) {
 		return nil, err
 	}
 	p := &ucx{job: j, test: test, tree: tree, each: map[int64]time.Duration{}}
-	text, err := tree.output(ctx, []string{"ucx_info", "-v"})
+	text, err := tree.output(ctx, versionTimeout, []string{"ucx_info", "-v"})
 	if err == nil {
 		if found := regexp.MustCompile(`ersion[ =](\d\S*)`).FindStringSubmatch(text); found != nil {
-			p.version = "UCX " + found[1]
+			p.version = "UCX " + found[1] + ", compares no data"
 		} else {
 			err = fmt.Errorf("ucx_info -v said %.100q", text)
 		}
@@ -138,12 +138,25 @@ func (p *ucx) measure(ctx context.Context, point Point) (Slice, error) {
 	budget := min(max(point.Budget, point.Shortest), ucxLongest)
 	block := max(point.Shortest, budget/ucxBlocks)
 	n := int(math.Ceil(1.25 * float64(block) / float64(each)))
-	return p.run(ctx, point.Bytes, max(1, min(int(budget/block), ucxBlocks)), n)
+	blocks := max(1, min(int(budget/block), ucxBlocks))
+	if iters := point.Iters * p.counts(); iters > 0 {
+		n = max(int(math.Ceil(float64(point.Shortest)/float64(each))), (iters+ucxBlocks-1)/ucxBlocks)
+		blocks = (iters + n - 1) / n
+	}
+	return p.run(ctx, point.Bytes, blocks, n)
+}
+
+// counts is how many of ucx_perftest's operations are one of [Point]'s.
+func (p *ucx) counts() int {
+	if p.job.Op == "bw" {
+		return inFlight
+	}
+	return 1
 }
 
 // run does one run of blocks tests of n operations.
 func (p *ucx) run(ctx context.Context, bytes int64, blocks, n int) (s Slice, err error) {
-	warm := max(n/10, 10)
+	warm := max(n/10, p.job.Warmup*p.counts(), 10)
 	line := "block " + strings.Join(p.line(strconv.FormatInt(bytes, 10), strconv.Itoa(n), strconv.Itoa(warm)), " ") + "\n"
 	batch := filepath.Join(p.tree.temp, "batch")
 	if err := os.WriteFile(batch, []byte(strings.Repeat(line, blocks)), 0o600); err != nil {

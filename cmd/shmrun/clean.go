@@ -8,9 +8,7 @@ import (
 	"github.com/symwin/symwin/symmem"
 )
 
-const cleanHelp = `shmrun clean   remove what jobs left that were killed while joining
-
-Once its ranks have joined, a job leaves nothing behind however it ends. Before,
+const cleanText = `Once its ranks have joined, a job leaves nothing behind however it ends. Before,
 and only if launcher and ranks are killed at one stroke, the region's name stays
 until the next job starts or this command removes it. What any process still
 holds is not touched. Only names in this environment's directory are seen
@@ -19,7 +17,7 @@ holds is not touched. Only names in this environment's directory are seen
 
 // clean removes the names that killed jobs left.
 func clean(args []string, stdout, stderr io.Writer) int {
-	if code, done := parseOwn(flagSet("clean"), args, cleanHelp, stdout, stderr); done {
+	if code, done := parseOwn(flagSet("clean"), args, stdout, stderr); done {
 		return code
 	}
 	jobs, err := symmem.Sweep()
@@ -37,9 +35,9 @@ func clean(args []string, stdout, stderr io.Writer) int {
 
 // parseOwn parses the arguments of a command that takes flags only. Where done,
 // code is the exit code.
-func parseOwn(fs *pflag.FlagSet, args []string, text string, stdout, stderr io.Writer) (code int, done bool) {
+func parseOwn(fs *pflag.FlagSet, args []string, stdout, stderr io.Writer) (code int, done bool) {
 	if err := fs.Parse(args); err == pflag.ErrHelp {
-		fmt.Fprint(stdout, text, fs.FlagUsages())
+		helpOn(fs.Name(), stdout)
 		return 0, true
 	} else if err != nil {
 		return complain(stderr, exitUsage, "%s: %v; see \"shmrun %s --help\"", fs.Name(), err, fs.Name()), true

@@ -7,27 +7,22 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/spf13/pflag"
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/launch"
 )
 
-const synopsis = `shmrun runs a program as N ranks on this host, over one symmetric region of
+const about = `shmrun runs a program as N ranks on this host, over one symmetric region of
 shared memory.
-
-  shmrun [flags] [--] PROGRAM [ARGS...]   run PROGRAM, symwin's or any other
-  shmrun bench ...                        measure; "shmrun bench --help"
-  shmrun ps [--json] [-v]                 the live jobs of this user, rank by rank
-  shmrun clean                            remove what jobs left that were killed while joining
-  shmrun help [env]                       this text; the SYMWIN_* variables
-  shmrun version
-
-The first of these words is a command only as the very first word: "shmrun -- ps"
-and "shmrun -n 2 ps" run the program ps. Flags end at PROGRAM.
-
 `
 
-const rest = `
-Sizes are bytes or 64K, 16M, 1G (powers of 1024). Bare numbers in TIME are seconds.
+const runUsage, runBrief = "[flags] [--] PROGRAM [ARGS...]", "run PROGRAM, symwin's or any other"
+
+const firstWord = `The first of these words is a command only as the very first word: "shmrun -- ps"
+and "shmrun -n 2 ps" run the program ps. Flags end at PROGRAM.
+`
+
+const rest = `Sizes are bytes or 64K, 16M, 1G (powers of 1024). Bare numbers in TIME are seconds.
 
 Input goes to rank 0. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP
 and SIGCONT are forwarded to all ranks and what they started; a second ^C, and a
@@ -48,35 +43,76 @@ ps and clean see only the jobs of the directory $SYMWIN_SHM_DIR, else /dev/shm.
 func help(args []string, stdout, stderr io.Writer) int {
 	switch {
 	case len(args) == 0 || strings.HasPrefix(args[0], "-"):
-		fs := flagSet("shmrun")
-		launch.Flags(fs)
-		fmt.Fprint(stdout, synopsis, fs.FlagUsagesWrapped(86), rest)
+		fmt.Fprintf(stdout, "%s\n%s\n%s\n%s\n%s", about, usages(), firstWord, runFlags().FlagUsagesWrapped(86), rest)
 		return 0
 	case args[0] == "env":
 		fmt.Fprintln(stdout, "The variables that symwin reads. shmrun sets the first ones for its ranks.")
 		for _, v := range env.Table {
-			name := v.Name
-			if v.Default != "" {
-				name += " (" + v.Default + ")"
-			}
-			fmt.Fprintf(stdout, "\n  %s\n      %s\n", name, v.Text)
+			fmt.Fprintf(stdout, "\n  %s\n      %s\n", withDefault(v), v.Text)
 		}
 		return 0
 	}
 	if own := command(args[0]); own != nil {
 		return own([]string{"--help"}, stdout, stderr)
 	}
-	return complain(stderr, exitUsage, "no help on %q; there is \"shmrun help\" and \"shmrun help env\"", args[0])
+	if meant := similar(args[0]); meant != "" {
+		return complain(stderr, exitUsage, "no help on %q; did you mean \"shmrun help %s\"?", args[0], meant)
+	}
+	return complain(stderr, exitUsage, "no help on %q; there is \"shmrun help\", which lists the commands, and \"shmrun help env\"", args[0])
+}
+
+// usages lists the commands, a line each.
+func usages() string {
+	var b strings.Builder
+	line := func(usage, brief string) { fmt.Fprintf(&b, "  shmrun %-32s %s\n", usage, brief) }
+	line(runUsage, runBrief)
+	for _, c := range shown() {
+		line(c.usage, c.brief)
+	}
+	return b.String()
+}
+
+// helpOn writes the help of one of shmrun's own commands.
+func helpOn(name string, stdout io.Writer) {
+	for _, c := range shown() {
+		if c.name != name {
+			continue
+		}
+		fmt.Fprintf(stdout, "shmrun %s   %s\n", c.usage, c.brief)
+		if c.text != "" {
+			fmt.Fprintf(stdout, "\n%s", c.text)
+		}
+		if c.flags != nil {
+			fmt.Fprintf(stdout, "\n%s", c.flags.FlagUsages())
+		}
+	}
+}
+
+// runFlags are those before PROGRAM.
+func runFlags() *pflag.FlagSet {
+	fs := flagSet("shmrun")
+	launch.OutputFlags(fs, launch.Flags(fs))
+	return fs
+}
+
+func withDefault(v env.Var) string {
+	if v.Default == "" {
+		return v.Name
+	}
+	return v.Name + " (" + v.Default + ")"
 }
 
 func version(args []string, stdout, stderr io.Writer) int {
-	if code, done := parseOwn(flagSet("version"), args, "shmrun version   tell this program's version\n", stdout, stderr); done {
+	if code, done := parseOwn(flagSet("version"), args, stdout, stderr); done {
 		return code
 	}
-	v := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		v = info.Main.Version
-	}
-	fmt.Fprintf(stdout, "shmrun %s, %s, %s/%s\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(stdout, "shmrun %s, %s, %s/%s\n", moduleVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return 0
+}
+
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

@@ -25,28 +25,6 @@ const (
 	exitNotFound = 127
 )
 
-// command answers a first word that names a command of shmrun's own, or nil. After
-// any flag, after "--" or with a slash the same word is a program.
-func command(word string) func(args []string, stdout, stderr io.Writer) int {
-	switch word {
-	case "bench":
-		return benchmark
-	case bench.RankCommand: // hidden: one of bench's own ranks
-		return benchRank
-	case peers.RankCommand: // hidden: one of a peer's
-		return peerRank
-	case "ps":
-		return ps
-	case "clean":
-		return clean
-	case "help", "--help", "-h":
-		return help
-	case "version", "--version":
-		return version
-	}
-	return nil
-}
-
 func shmrun(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if len(args) > 0 {
 		if own := command(args[0]); own != nil {
@@ -60,6 +38,7 @@ func shmrun(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	fs := flagSet("shmrun")
 	options := launch.Flags(fs)
+	launch.OutputFlags(fs, options)
 	if err := launch.Parse(fs, args, false); err != nil {
 		return usageError(stdout, stderr, err)
 	}
@@ -72,6 +51,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 			meant := slices.Concat([]string{"shmrun", argv[0]}, args[:len(args)-len(argv)], argv[1:])
 			return complain(stderr, exitNotFound, "%s: no such program in $PATH; did you mean %q?",
 				argv[0], strings.Join(slices.DeleteFunc(meant, func(s string) bool { return s == "--" }), " "))
+		}
+	}
+	if meant := similar(argv[0]); meant != "" && len(argv) == len(args) {
+		if _, err := exec.LookPath(argv[0]); err != nil {
+			return complain(stderr, exitNotFound, "%s: no such program in $PATH; did you mean %q?",
+				argv[0], strings.Join(slices.Concat([]string{"shmrun", meant}, argv[1:]), " "))
 		}
 	}
 	options.Stdin, options.Stdout, options.Stderr = stdin, stdout, stderr

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,8 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
-	"github.com/symwin/symwin/bench"
 	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/internal/shm"
 	"github.com/symwin/symwin/symmem"
 )
@@ -23,15 +24,16 @@ import (
 // In the scripts of testdata, shmrun is this binary, and so is member, a program
 // that joins.
 func TestMain(m *testing.M) {
-	// bench starts its ranks under the name /proc/self/exe, which says nothing
-	// to testscript.
-	if len(os.Args) > 1 && os.Args[1] == bench.RankCommand {
+	// bench starts its ranks and what startup starts, and doctor its child, under
+	// the name /proc/self/exe, which says nothing to testscript.
+	if os.Args[0] == "/proc/self/exe" {
 		main()
 	}
 	testscript.Main(m, map[string]func(){
 		"shmrun":    main,
 		"member":    member,
 		"leavename": leaveName,
+		"confine":   func() { os.Exit(ranktest.Confine(os.Args[1:])) },
 	})
 }
 
@@ -39,12 +41,18 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
+		Condition:           allowed,
 		Setup: func(e *testscript.Env) error {
 			dir, err := os.MkdirTemp("/dev/shm", "shmrun-test-")
 			if err != nil {
 				return err
 			}
 			e.Setenv(env.KeyShmDir, dir)
+			tools, err := filepath.Abs("../../tools")
+			if err != nil {
+				return err
+			}
+			e.Setenv("TOOLS", tools)
 			e.Defer(func() {
 				left, err := os.ReadDir(dir)
 				require.NoError(t, err)
@@ -61,6 +69,23 @@ func TestScripts(t *testing.T) {
 			"hasname": hasName,
 		},
 	})
+}
+
+// allowed are the conditions [confine:WHAT…]: whether this machine lets programs be
+// confined like that.
+func allowed(condition string) (bool, error) {
+	what, ok := strings.CutPrefix(condition, "confine:")
+	if !ok {
+		return false, fmt.Errorf("no condition %q", condition)
+	}
+	c := exec.Command("/proc/self/exe", what, "--", "true")
+	c.Args[0] = "confine"
+	err := c.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == ranktest.Forbidden {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // exits CODE PROGRAM ARGS… runs a program and wants that exit code.
@@ -160,6 +185,8 @@ func member() {
 				time.Sleep(time.Hour)
 			case "panic":
 				panic("rank 0's own panic")
+			case "vanish":
+				os.Exit(3)
 			}
 		}
 		err = w.Team().Barrier(ctx)

@@ -7,26 +7,31 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/launch"
 	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 )
 
-const psHelp = `shmrun ps [--json] [-v]   tell the live jobs of this user
-
-For each rank: its process, whether it lives, its latest call, and, where it waits,
+const psText = `For each rank: its process, whether it lives, its latest call, and, where it waits,
 for which ranks and how long. Jobs whose regions lie in another directory
 ($SYMWIN_SHM_DIR) are not seen.
-
 `
+
+type psOptions struct{ json, verbose bool }
+
+func psFlags() (*pflag.FlagSet, *psOptions) {
+	fs, o := flagSet("ps"), new(psOptions)
+	fs.BoolVar(&o.json, "json", false, "one JSON array of jobs")
+	fs.BoolVarP(&o.verbose, "verbose", "v", false, "also each rank's last calls, up to 64, oldest first, and which calls wait for whom")
+	return fs, o
+}
 
 // ps tells the live regions of this user.
 func ps(args []string, stdout, stderr io.Writer) int {
-	fs := flagSet("ps")
-	asJSON := fs.Bool("json", false, "one JSON array of jobs")
-	verbose := fs.BoolP("verbose", "v", false, "also each rank's last calls, up to 64, oldest first, and which calls wait for whom")
-	if code, done := parseOwn(fs, args, psHelp, stdout, stderr); done {
+	fs, o := psFlags()
+	if code, done := parseOwn(fs, args, stdout, stderr); done {
 		return code
 	}
 	found, err := symmem.Regions()
@@ -41,14 +46,14 @@ func ps(args []string, stdout, stderr io.Writer) int {
 			code = complain(stderr, exitFailed, "a region held by process %d: %v", f.Pid, err)
 			continue
 		}
-		if !*verbose {
+		if !o.verbose {
 			for r := range s.Ranks {
 				s.Ranks[r].Records = nil
 			}
 		}
 		jobs = append(jobs, s)
 	}
-	if *asJSON {
+	if o.json {
 		out := json.NewEncoder(stdout)
 		out.SetIndent("", "  ")
 		if err := out.Encode(jobs); err != nil {
@@ -61,7 +66,7 @@ func ps(args []string, stdout, stderr io.Writer) int {
 	}
 	for _, s := range jobs {
 		show(stdout, s)
-		if *verbose {
+		if o.verbose {
 			for _, line := range launch.Unfinished(s) {
 				fmt.Fprintf(stdout, "  %s\n", line)
 			}

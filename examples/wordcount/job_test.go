@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/symwin/symwin"
+	"github.com/symwin/symwin/examples/internal/programtest"
 )
 
 // forest is a tree with every kind of file, and the count of its words.
@@ -47,21 +47,11 @@ func forest(t testing.TB) (dir string, want map[string]uint64) {
 	return dir, want
 }
 
-// inProcess runs the program on n ranks of this process and returns what rank 0
-// writes and everyone's exit status.
 func inProcess(t testing.TB, n int, args ...string) (stdout, stderr string, codes []int) {
-	var out, errs bytes.Buffer
-	codes = make([]int, n)
-	require.NoError(t, symwin.Run(t.Context(), n, func(ctx context.Context, w *symwin.World) error {
-		o, e := io.Discard, io.Discard
-		if w.Rank() == 0 {
-			o, e = &out, &errs
-		}
-		code, err := run(ctx, w, args, o, e, nil)
-		codes[w.Rank()] = code
-		return err
-	}))
-	return out.String(), errs.String(), codes
+	silent := func(ctx context.Context, w *symwin.World, args []string, stdout, stderr io.Writer) (int, error) {
+		return run(ctx, w, args, stdout, stderr, nil)
+	}
+	return programtest.InProcess(t, n, silent, args...)
 }
 
 func checkAnswer(t testing.TB, want map[string]uint64, stdout string) {

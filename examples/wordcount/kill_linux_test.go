@@ -52,9 +52,6 @@ func reads(pid int, path string) bool {
 // A rank is killed while all of them count, which they would do for hours: the
 // file is one great hole.
 func TestARankIsKilledInTheMiddleOfACount(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and starts programs")
-	}
 	shmrun, wordcount := programs(t)
 	dir := t.TempDir()
 	hole := filepath.Join(dir, "hole")

@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/symwin/symwin"
+	"github.com/symwin/symwin/examples/internal/program"
 )
 
 const usage = `usage: wordcount [flags] DIR
@@ -35,36 +36,19 @@ ranks share the work:
 
 `
 
-func main() { os.Exit(start()) }
+func main() { os.Exit(program.Main("wordcount", counting)) }
 
-func start() int {
-	ctx := context.Background()
-	w, err := symwin.Join(ctx)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "wordcount:", err)
-		return 1
-	}
-	defer w.Close()
-	stdout, stderr := io.Discard, io.Discard
+// counting is run with a line on rank 0's terminal that says how far it is.
+func counting(ctx context.Context, w *symwin.World, args []string, stdout, stderr io.Writer) (int, error) {
 	var p *progress
-	if w.Rank() == 0 { // only rank 0 speaks
-		stdout, stderr, p = os.Stdout, os.Stderr, newProgress(os.Stderr)
+	if w.Rank() == 0 {
+		p = newProgress(os.Stderr)
 	}
-	code, err := run(ctx, w, os.Args[1:], stdout, stderr, p)
+	code, err := run(ctx, w, args, stdout, stderr, p)
 	if err != nil {
 		p.clear()
-		if !secondhand(err) {
-			stderr = os.Stderr
-		}
-		fmt.Fprintf(stderr, "wordcount: %v\n", err)
-		w.Abort(err)
 	}
-	return code
-}
-
-// secondhand errors come from what happened on another rank, which tells.
-func secondhand(err error) bool {
-	return errors.Is(err, symwin.ErrAborted) || errors.Is(err, symwin.ErrRankFailed) || errors.Is(err, symwin.ErrLeft)
+	return code, err
 }
 
 // run is one rank of the program. It returns the exit status; an error besides

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/symwin/symwin/examples/internal/programtest"
 )
 
 // A file with a lease on it cannot be opened without waiting, not by root either.
@@ -64,11 +66,7 @@ func TestFilesWithContentAndNoSize(t *testing.T) {
 
 // programs builds shmrun and wordcount where everybody may run them.
 func programs(t *testing.T) (shmrun, wordcount string) {
-	dir := openToAll(t)
-	build := exec.Command("go", "build", "-o", dir, "github.com/symwin/symwin/cmd/shmrun", ".")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return filepath.Join(dir, "shmrun"), filepath.Join(dir, "wordcount")
+	return programtest.Build(t, openToAll(t), "wordcount")
 }
 
 func openToAll(t *testing.T) string {
@@ -96,9 +94,6 @@ func execute(t *testing.T, as *syscall.Credential, command ...string) (stdout, s
 }
 
 func TestProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds and starts programs")
-	}
 	shmrun, wordcount := programs(t)
 	dir, want := forest(t)
 

@@ -55,7 +55,7 @@ var Table = []Var{
 	{KeyLog, "", "debug: tell on stderr what was found, chosen and waited for"},
 	{KeyShmDir, "/dev/shm", "directory of the regions' names; tests put it on a small tmpfs"},
 	{KeyLiveness, "auto", "how a rank's death is noticed: auto (robust futex where the kernel has it), pidfd (the fallback)"},
-	{KeyAlgo, "", "engines of collectives, instead of the measured choice: alltoall:ce (copies), allreduce:ll64 (lines), allgather:16K (lines up to so much); several by commas, the same on all ranks"},
+	{KeyAlgo, "", "engines of collectives, instead of the measured choice: alltoall:ce (copies), gather:bcopy (copies through the staging ring), allreduce:ll64 (lines), allgather:16K (lines up to so much); several by commas, the same on all ranks"},
 	{KeyHosted, "", "1: a launcher has created the region; a rank that finds no name is told so. Set by shmrun"},
 	{KeyFailpoint, "", "in programs built with -tags symwinfail only: where and how this process fails, name:action[:count]"},
 }

@@ -18,17 +18,20 @@ import (
 func Flags(fs *pflag.FlagSet) *Options {
 	o := new(Options)
 	flag := func(set func(string) error, name, short, usage string) {
-		fs.VarP(&value{set: set}, name, short, usage)
+		fs.VarP(&Value{Read: set}, name, short, usage)
+	}
+	oneOf := func(words []string, set func(string) error, name, usage string) {
+		fs.Var(&Value{Read: set, Words: words}, name, usage)
 	}
 	flag(func(s string) (err error) { o.N, err = ranks(s); return },
 		"np", "n", "`N` ranks, 1 to 1024; also -np (default: the CPUs this process may use)")
-	flag(func(s string) (err error) { o.BindTo, err = topo.ParsePolicy(s); return },
-		"bind-to", "", "`WHAT` each rank is bound to before it starts: share (default; the usable CPUs divided evenly, whole cores, "+
+	oneOf(topo.Policies(), func(s string) (err error) { o.BindTo, err = topo.ParsePolicy(s); return },
+		"bind-to", "`WHAT` each rank is bound to before it starts: share (default; the usable CPUs divided evenly, whole cores, "+
 			"inside a NUMA node where it fits; nothing if there are more ranks than CPUs), core, numa, none")
 	flag(func(s string) (err error) { o.Window, err = window(s); return },
 		"window", "", "`SIZE` of a rank's window: address space, not memory (default 1G)")
-	flag(func(s string) (err error) { o.Backing, err = symmem.ParseBacking(s); return },
-		"backing", "", "`KIND` of memory: shm (/dev/shm), memfd (where /dev/shm is small), auto (default)")
+	oneOf(symmem.Backings(), func(s string) (err error) { o.Backing, err = symmem.ParseBacking(s); return },
+		"backing", "`KIND` of memory: shm (/dev/shm), memfd (where /dev/shm is small), auto (default)")
 	flag(func(s string) error {
 		if name, _, ok := strings.Cut(s, "="); !ok || name == "" {
 			return fmt.Errorf("%q is no NAME=VALUE", s)
@@ -48,6 +51,18 @@ func Flags(fs *pflag.FlagSet) *Options {
 	return o
 }
 
+// OutputFlags defines the flags that say where and how the ranks' output is
+// written. They are for commands that leave the output to their user.
+func OutputFlags(fs *pflag.FlagSet, o *Options) {
+	fs.BoolVar(&o.TimestampOutput, "timestamp-output", false, "write whole lines only, each with the seconds since the start at which it was read, and its \"[rank] \"")
+	fs.Var(&Value{Read: func(s string) error {
+		if o.OutputDir = s; s == "" {
+			return errors.New("\"\" is no directory")
+		}
+		return nil
+	}}, "output-dir", "`DIR`, made if need be, for the ranks' output: files rank-00.out and rank-00.err for each rank, written anew")
+}
+
 // Parse parses args with fs, which has the launcher's flags among others. It
 // takes -np as mpirun does. Where interspersed is false the flags end at the
 // first word that is none: what follows is a program's.
@@ -59,7 +74,7 @@ func Parse(fs *pflag.FlagSet, args []string, interspersed bool) error {
 		return err
 	}
 	f := bad.GetFlag()
-	if _, ours := f.Value.(*value); !ours {
+	if _, ours := f.Value.(*Value); !ours {
 		return err
 	}
 	name := "--" + f.Name
@@ -116,15 +131,21 @@ func takesNext(fs *pflag.FlagSet, arg string) bool {
 	return false
 }
 
-// value is a flag whose meaning is a function; its default stands in the usage.
-type value struct {
-	set  func(string) error
-	text string
+// Value is a flag whose meaning is a function; its default stands in the usage.
+type Value struct {
+	Read  func(string) error // takes the text, and says by itself what is wrong with it
+	Words []string           // what the text can be, where that is few words
+	text  string
 }
 
-func (v *value) Set(s string) error { v.text = s; return v.set(s) }
-func (v *value) String() string     { return v.text }
-func (v *value) Type() string       { return "" }
+// Set is for pflag, as are the other methods: it takes what stands behind the flag.
+func (v *Value) Set(s string) error { v.text = s; return v.Read(s) }
+
+// String is what stood behind the flag, "" where it was not given.
+func (v *Value) String() string { return v.text }
+
+// Type is empty: the usage names the value.
+func (v *Value) Type() string { return "" }
 
 func ranks(text string) (int, error) {
 	n, err := strconv.Atoi(text)

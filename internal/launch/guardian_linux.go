@@ -2,6 +2,7 @@ package launch
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -83,7 +84,10 @@ func startGuardian(job string, null int) (guardian, error) {
 	})
 	if err != nil {
 		unix.Close(p[1])
-		return guardian{}, fmt.Errorf("starting the guardian process: %w", err)
+		if errors.Is(err, os.ErrNotExist) {
+			err = fmt.Errorf("%w: there is no /proc here; mount -t proc proc /proc", err)
+		}
+		return guardian{}, fmt.Errorf("starting the guardian process, /proc/self/exe: %w", err)
 	}
 	return guardian{pid: pid, pipe: p[1]}, nil
 }

@@ -361,6 +361,8 @@ func startLauncher(t *testing.T, args ...string) *child {
 // expect reads n lines and returns them.
 func (c *child) expect(t *testing.T, n int) []string {
 	t.Helper()
+	timer := time.AfterFunc(watchdog, func() { c.Process.Kill() })
+	defer timer.Stop()
 	var got []string
 	for range n {
 		line, err := c.out.ReadString('\n')

@@ -32,24 +32,26 @@ const MaxRanks = 1024
 // usable CPU, no input, no output. [Flags] fills the first part from a command
 // line.
 type Options struct {
-	N              int            // ranks; 0: as many as there are usable CPUs
-	BindTo         topo.Policy    // "": share
-	Window         int64          // bytes of one rank's window; 0: SYMWIN_WINDOW, else 1 GiB
-	Backing        symmem.Backing // BackingAuto: SYMWIN_BACKING, else whatever has room
-	Timeout        time.Duration  // of the whole job; 0: none
-	Stall          time.Duration  // SYMWIN_STALL of the ranks; 0: inherited; negative: none
-	StallReport    time.Duration  // SYMWIN_STALL_REPORT of the ranks; 0: inherited; negative: never
-	Env            []string       // further NAME=VALUE for the ranks; they win over the inherited ones
-	TagOutput      bool           // whole lines only, each with its "[rank] "
-	ReportBindings bool           // tell each rank's CPUs before the start
-	Verbose        bool           // tell what is started and how it ended
+	N               int            // ranks; 0: as many as there are usable CPUs
+	BindTo          topo.Policy    // "": share
+	Window          int64          // bytes of one rank's window; 0: SYMWIN_WINDOW, else 1 GiB
+	Backing         symmem.Backing // BackingAuto: SYMWIN_BACKING, else whatever has room
+	Timeout         time.Duration  // of the whole job; 0: none
+	Stall           time.Duration  // SYMWIN_STALL of the ranks; 0: inherited; negative: none
+	StallReport     time.Duration  // SYMWIN_STALL_REPORT of the ranks; 0: inherited; negative: never
+	Env             []string       // further NAME=VALUE for the ranks; they win over the inherited ones
+	TagOutput       bool           // whole lines only, each with its "[rank] "
+	TimestampOutput bool           // the same, behind the seconds since the start
+	OutputDir       string         // files DIR/rank-03.out and .err instead of Stdout and Stderr, written anew; "": none
+	ReportBindings  bool           // tell each rank's CPUs before the start
+	Verbose         bool           // tell what is started and how it ended
 
 	// Stdin is what rank 0 reads, through a pipe; the others, and with nil all,
 	// read /dev/null. A reader that is no *os.File is read until it ends, also
 	// beyond the end of the job.
 	Stdin io.Reader
 	// Stdout and Stderr receive the ranks' output, nil drops it. An *os.File is
-	// inherited by the ranks unless TagOutput is set; into anything else at
+	// inherited by the ranks unless their lines are tagged; into anything else at
 	// most one goroutine writes at a time. What the launcher itself has to say
 	// goes to Stderr, in lines that begin with "shmrun: ".
 	Stdout, Stderr io.Writer
@@ -89,10 +91,14 @@ func (o Options) complete() (Options, error) {
 			return o, err
 		}
 		o.N = min(len(cpus), MaxRanks)
-		// The runtime knows the limit of the cgroup too, unless the user
-		// has told it otherwise: 2 CPUs' worth of time on 64 CPUs are 2 ranks.
+		// 2 CPUs' worth of time on 64 CPUs are 2 ranks, and one CPU's is one:
+		// the runtime, which knows the cgroup's limit too, never goes below 2.
+		// Unless the user has told it otherwise.
 		if os.Getenv("GOMAXPROCS") == "" {
 			o.N = min(o.N, runtime.GOMAXPROCS(0))
+			if quota, limited := topo.HereQuota(); limited {
+				o.N = min(o.N, max(1, int(quota)))
+			}
 		}
 	}
 	for _, setting := range o.Env {
@@ -163,22 +169,33 @@ func (o *Options) environ(own []string) []string {
 func (o *Options) checkSettings() error {
 	for _, setting := range o.environ(nil) {
 		name, value, _ := strings.Cut(setting, "=")
-		var err error
-		switch name {
-		case env.KeyStall, env.KeyStallReport, env.KeyJoinTimeout:
-			_, err = env.ParseDuration(value)
-		case env.KeyWindow:
-			_, err = env.Size(value)
-		case env.KeyBacking:
-			_, err = symmem.ParseBacking(value)
-		case env.KeyLiveness:
-			if value != "auto" && value != "pidfd" {
-				err = fmt.Errorf("%q: it is auto or pidfd", value)
-			}
+		if err := CheckSetting(name, value); err != nil {
+			return err
 		}
-		if err != nil && value != "" {
-			return fmt.Errorf("%s: %s", name, plain(err))
+	}
+	return nil
+}
+
+// CheckSetting says what is wrong with the value of one of the SYMWIN_* variables;
+// an empty one is its default.
+func CheckSetting(name, value string) (err error) {
+	if value == "" {
+		return nil
+	}
+	switch name {
+	case env.KeyStall, env.KeyStallReport, env.KeyJoinTimeout:
+		_, err = env.ParseDuration(value)
+	case env.KeyWindow:
+		_, err = env.Size(value)
+	case env.KeyBacking:
+		_, err = symmem.ParseBacking(value)
+	case env.KeyLiveness:
+		if value != "auto" && value != "pidfd" {
+			err = fmt.Errorf("%q: it is auto or pidfd", value)
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %s", name, plain(err))
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,25 +19,68 @@ type outputs struct {
 	null  int        // /dev/null
 	pumps []*os.File // read ends
 	done  sync.WaitGroup
-	ours  []int // write ends to be closed once the ranks have theirs
+	ours  []int      // write ends to be closed once the ranks have theirs
+	files []*os.File // and files
 }
 
 // stream is one of a rank's two outputs.
 type stream func(rank int) (fd uintptr, err error)
 
 // to arranges where the ranks' stdout or stderr goes; see Options.
-func (o *outputs) to(w io.Writer, tag bool) (stream, error) {
+func (o *outputs) to(w io.Writer, t tags) (stream, error) {
 	if w == nil {
 		return func(int) (uintptr, error) { return uintptr(o.null), nil }, nil
 	}
-	if tag {
-		return func(rank int) (uintptr, error) { return o.pipe(newTagger(rank, &o.mu, w)) }, nil
+	if !t.none() {
+		return func(rank int) (uintptr, error) { return o.pipe(newTagger(t.of(rank), &o.mu, kept{w})) }, nil
 	}
 	if f, ok := w.(*os.File); ok {
 		return func(int) (uintptr, error) { return f.Fd(), nil }, nil
 	}
 	fd, err := o.pipe(locked{&o.mu, w})
 	return func(int) (uintptr, error) { return fd, err }, err
+}
+
+// toFiles is to for files of the ranks' own, which it opens: the error comes
+// before a rank has been started.
+func (o *outputs) toFiles(dir, suffix string, n int, t tags, say func(string, ...any)) (stream, error) {
+	fds := make([]uintptr, n)
+	for rank := range fds {
+		f, err := os.OpenFile(outputFile(dir, rank, n, suffix), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		if t.none() {
+			fds[rank] = f.Fd()
+			o.files = append(o.files, f)
+			continue
+		}
+		if fds[rank], err = o.pipe(newTagger(t.of(rank), new(sync.Mutex), telling{f, say})); err != nil {
+			return nil, err
+		}
+	}
+	return func(rank int) (uintptr, error) { return fds[rank], nil }, nil
+}
+
+// telling is a file that tells when it cannot be written to. The rank itself
+// learns only that nobody reads its pipe.
+type telling struct {
+	*os.File
+	say func(string, ...any)
+}
+
+func (f telling) Write(p []byte) (int, error) {
+	n, err := f.File.Write(p)
+	if err != nil && !errors.Is(err, os.ErrClosed) {
+		f.say("%v", err)
+	}
+	return n, err
+}
+
+// outputFile is the name of a file of rank's of n: rank-00.out, and so that a
+// listing is in order, rank-007.out among hundreds.
+func outputFile(dir string, rank, n int, suffix string) string {
+	return filepath.Join(dir, fmt.Sprintf("rank-%0*d.%s", max(2, len(strconv.Itoa(n-1))), rank, suffix))
 }
 
 // pipe returns the write end of a pipe that is pumped into w.
@@ -65,7 +110,10 @@ func (o *outputs) started() {
 	for _, fd := range o.ours {
 		_ = unix.Close(fd)
 	}
-	o.ours = nil
+	for _, f := range o.files {
+		_ = f.Close()
+	}
+	o.ours, o.files = nil, nil
 }
 
 // finish is called when all ranks have ended: what they wrote is in the pipes,
@@ -88,6 +136,7 @@ func pump(r *os.File, w io.WriteCloser) {
 		n, err := r.Read(buf)
 		if n > 0 {
 			if _, err := w.Write(buf[:n]); err != nil {
+				_ = w.Close()
 				return
 			}
 		}

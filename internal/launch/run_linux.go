@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/topo"
@@ -38,6 +39,8 @@ type job struct {
 	host     *symmem.Host
 	guardian guardian
 	outputs  outputs
+	stdout   stream
+	stderr   stream
 	input    *stdin // nil: rank 0 reads /dev/null too
 	ranks    []process
 }
@@ -78,6 +81,9 @@ func (j *job) run(ctx context.Context) Result {
 	}
 	defer unix.Close(j.outputs.null)
 	defer j.outputs.finish()
+	if err := j.arrange(); err != nil {
+		return j.failed(exitUsage, err)
+	}
 
 	// The guardian comes before the region, which it takes away if need be.
 	name := jobName()
@@ -106,6 +112,7 @@ func (j *job) run(ctx context.Context) Result {
 		g := j.host.Geometry()
 		j.say("job %s: %s of %s, window %s in %v", name, Count(j.N), program, env.FormatSize(g.Window), g.Backing)
 	}
+	j.warnOfRoom()
 
 	t := &thread{program: program, argv: j.argv, n: j.N, started: make(chan startReport, 1), ended: make(chan ended, j.N)}
 	if t.next, err = j.recruits(plan); err != nil {
@@ -124,17 +131,30 @@ func (j *job) run(ctx context.Context) Result {
 	return j.supervise(ctx, t.ended, signals, started.err)
 }
 
+// arrange decides where the ranks' output goes.
+func (j *job) arrange() (err error) {
+	t := tags{rank: j.TagOutput, time: j.TimestampOutput, from: time.Now()}
+	if j.OutputDir == "" {
+		if j.stdout, err = j.outputs.to(j.Stdout, t); err == nil {
+			j.stderr, err = j.outputs.to(j.Stderr, t)
+		}
+		return err
+	}
+	if err = os.MkdirAll(j.OutputDir, 0o777); err == nil {
+		if j.stdout, err = j.outputs.toFiles(j.OutputDir, "out", j.N, t, j.say); err == nil {
+			j.stderr, err = j.outputs.toFiles(j.OutputDir, "err", j.N, t, j.say)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("--output-dir %s: %w; nothing was started, give a directory that you may write to", j.OutputDir, err)
+	}
+	return nil
+}
+
 // recruits prepares what the ranks are given.
 func (j *job) recruits(plan topo.Plan) (func(rank int) (recruit, error), error) {
-	stdout, err := j.outputs.to(j.Stdout, j.TagOutput)
-	if err != nil {
-		return nil, err
-	}
-	stderr, err := j.outputs.to(j.Stderr, j.TagOutput)
-	if err != nil {
-		return nil, err
-	}
 	if j.Stdin != nil {
+		var err error
 		if j.input, err = newStdin(j.Stdin); err != nil {
 			return nil, err
 		}
@@ -145,10 +165,10 @@ func (j *job) recruits(plan topo.Plan) (func(rank int) (recruit, error), error) 
 		if rank == 0 && j.input != nil {
 			r.files[0] = uintptr(j.input.read)
 		}
-		if r.files[1], err = stdout(rank); err != nil {
+		if r.files[1], err = j.stdout(rank); err != nil {
 			return r, err
 		}
-		if r.files[2], err = stderr(rank); err != nil {
+		if r.files[2], err = j.stderr(rank); err != nil {
 			return r, err
 		}
 		r.env = append(common[:len(common):len(common)], j.host.Env(rank)...)

@@ -103,6 +103,9 @@ func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-cha
 	for _, line := range result.Account {
 		j.say("  %s", line)
 	}
+	if r := result.Rank; r >= 0 && j.OutputDir != "" {
+		j.say("rank %d wrote %s and %s", r, outputFile(j.OutputDir, r, j.N, "out"), outputFile(j.OutputDir, r, j.N, "err"))
+	}
 	return result
 }
 

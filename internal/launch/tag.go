@@ -2,9 +2,12 @@ package launch
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // maxLine bounds what is kept of a line that does not end; a longer one is
@@ -16,14 +19,34 @@ const maxLine = 1 << 20
 // lines of different ranks never mix.
 type tagger struct {
 	mu  *sync.Mutex // of w
-	w   io.Writer
-	tag []byte
+	w   io.WriteCloser
+	tag func([]byte) []byte
 	cut []byte // the beginning of a line whose end has not come
 	out []byte
 }
 
-func newTagger(rank int, mu *sync.Mutex, w io.Writer) *tagger {
-	return &tagger{mu: mu, w: w, tag: []byte("[" + strconv.Itoa(rank) + "] ")}
+func newTagger(tag func([]byte) []byte, mu *sync.Mutex, w io.WriteCloser) *tagger {
+	return &tagger{mu: mu, w: w, tag: tag}
+}
+
+// tags are what stands before each line of a rank.
+type tags struct {
+	rank bool
+	time bool // and the rank
+	from time.Time
+}
+
+func (t tags) none() bool { return !t.rank && !t.time }
+
+// of appends the tag of a line of rank that is read now.
+func (t tags) of(rank int) func([]byte) []byte {
+	text := "[" + strconv.Itoa(rank) + "] "
+	return func(out []byte) []byte {
+		if t.time {
+			out = fmt.Appendf(out, "%12.6f ", time.Since(t.from).Seconds())
+		}
+		return append(out, text...)
+	}
 }
 
 func (t *tagger) Write(p []byte) (int, error) {
@@ -46,18 +69,18 @@ func (t *tagger) Write(p []byte) (int, error) {
 	return len(p), t.flush()
 }
 
-// Close writes the line that has no end.
+// Close writes the line that has no end, and closes w.
 func (t *tagger) Close() error {
 	t.out = t.out[:0]
 	if len(t.cut) > 0 {
 		t.line(t.cut)
 		t.cut = nil
 	}
-	return t.flush()
+	return errors.Join(t.flush(), t.w.Close())
 }
 
 func (t *tagger) line(text []byte) {
-	t.out = append(append(append(t.out, t.tag...), text...), '\n')
+	t.out = append(append(t.tag(t.out), text...), '\n')
 }
 
 func (t *tagger) flush() error {
@@ -69,6 +92,11 @@ func (t *tagger) flush() error {
 	_, err := t.w.Write(t.out)
 	return err
 }
+
+// kept is a writer that stays open when its last user has closed it.
+type kept struct{ io.Writer }
+
+func (kept) Close() error { return nil }
 
 // locked passes on what several ranks bring, untagged.
 type locked struct {

@@ -7,20 +7,6 @@ TEXT ·Pause(SB), NOSPLIT, $0-0
 	PAUSE
 	RET
 
-// func StoreRelease64(p *uint64, v uint64)
-TEXT ·StoreRelease64(SB), NOSPLIT, $0-16
-	MOVQ p+0(FP), AX
-	MOVQ v+8(FP), BX
-	MOVQ BX, (AX)
-	RET
-
-// func StoreRelease32(p *uint32, v uint32)
-TEXT ·StoreRelease32(SB), NOSPLIT, $0-12
-	MOVQ p+0(FP), AX
-	MOVL v+8(FP), BX
-	MOVL BX, (AX)
-	RET
-
 // func PublishRecord(dst, src *[8]uint64)
 // Word 0 first, word 7 last: x86 keeps the order of stores.
 TEXT ·PublishRecord(SB), NOSPLIT, $0-16
@@ -42,4 +28,15 @@ TEXT ·PublishRecord(SB), NOSPLIT, $0-16
 	MOVQ BX, 40(DI)
 	MOVQ CX, 48(DI)
 	MOVQ DX, 56(DI)
+	RET
+
+// func TakeLines(p *uint64, bytes int)
+TEXT ·TakeLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ bytes+8(FP), CX
+loop:
+	BYTE $0x0f; BYTE $0x0d; BYTE $0x08 // PREFETCHW (AX)
+	ADDQ $64, AX
+	SUBQ $64, CX
+	JG loop
 	RET

@@ -1,8 +1,10 @@
 package line
 
 import (
+	"bytes"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -58,4 +60,14 @@ func TestRecordsAreWhole(t *testing.T) {
 	}
 	stop.Store(true)
 	<-done
+}
+
+// Fetching lines to write them changes nothing, whatever of the last one is meant.
+func TestTakeLines(t *testing.T) {
+	memory := noise(1024)
+	want := bytes.Clone(memory)
+	for _, n := range []int{1, 63, 64, 65, 128, 900} {
+		TakeLines((*uint64)(unsafe.Pointer(&memory[64])), n)
+	}
+	require.Equal(t, want, memory)
 }

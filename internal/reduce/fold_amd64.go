@@ -11,6 +11,7 @@ import (
 var (
 	hasAVX2   = cpu.X86.HasAVX2
 	hasAVX512 = cpu.X86.HasAVX512VL && cpu.X86.HasAVX512DQ
+	hasMasks  = cpu.X86.HasAVX512VL && cpu.X86.HasAVX512BW && cpu.X86.HasBMI2
 )
 
 // Rows of the leaves' table that follow those of the operations: Min and Max with
@@ -21,7 +22,7 @@ const (
 )
 
 const (
-	// vectorBytes is the least a leaf takes.
+	// vectorBytes is the least a leaf takes without masks.
 	vectorBytes = 32
 
 	// readBytes is how much, of all parts together, one call of a leaf reads:
@@ -34,8 +35,8 @@ const (
 func pieceOf(parts int) int { return max(readBytes/parts&^255, 256) }
 
 // leaf reduces the bytes from … to of the n parts whose slice headers begin at
-// parts into dst. place is 16·row + kind; n ≥ 2, to - from ≥ vectorBytes. Being
-// no func value, it lets its caller's variables stay on the stack.
+// parts into dst. place is 16·row + kind; n ≥ 2, and to - from ≥ vectorBytes, or less
+// from 0 where there are masks. Being no func value, it lets its caller's variables stay on the stack.
 //
 //go:noescape
 func leaf(place int, dst unsafe.Pointer, parts *[]byte, n, from, to int)
@@ -54,7 +55,7 @@ func fold(kind Kind, op Op, dst []byte, parts [][]byte) {
 		row = maxVL
 	}
 	place := int(row)<<4 | int(kind)
-	if len(dst) < vectorBytes {
+	if len(dst) < vectorBytes && !hasMasks {
 		foldShort(place, dst, parts)
 		return
 	}
@@ -69,7 +70,8 @@ func fold(kind Kind, op Op, dst []byte, parts [][]byte) {
 	}
 }
 
-// foldShort is fold for less than a vector: in one, filled up with zeros.
+// foldShort is fold for less than a vector where there are no masks: in one, filled
+// up with zeros.
 func foldShort(place int, dst []byte, parts [][]byte) {
 	var acc, part [vectorBytes]byte
 	pair := [2][]byte{acc[:], part[:]}

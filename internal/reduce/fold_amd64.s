@@ -16,7 +16,7 @@
 // Registers of LEAF: DI dst, SI the slice headers of the parts, CX how many more
 // than one, BX the offset, DX the end, R11 how far blocks or vectors may start; R8
 // a part, R9 its header, R10 parts left. Y8 to Y11 and K1 are an OP's own, Y14 its
-// constant, Y15 the last vector.
+// constant, Y15 the last vector; Y13 and K2 are a short part and its mask.
 
 #define HEADER 24 // bytes of a slice header; its first word is the address
 
@@ -152,7 +152,9 @@
 	VPCMPEQD Y14, Y14, Y14; \
 	VPSLLQ   $63, Y14, Y14
 
-// LEAF reduces the bytes from .. to of n ≥ 2 parts; to - from ≥ 32. The last 32
+// LEAF reduces the bytes from .. to of n ≥ 2 parts. Less than 32, from 0, are one
+// vector under a mask, which takes AVX-512: K2 has a bit for each of them. Of more,
+// the last 32
 // bytes come first: their result waits in Y15 until the vectors before them,
 // which may overlap them, are stored. So there is no scalar rest, and a dst that
 // is one of the parts has been read wherever it is overwritten.
@@ -168,6 +170,8 @@ TEXT NAME<>(SB), NOSPLIT, $0-48; \
 	MOVQ (SI), R8; \
 	MOVQ SI, R9; \
 	MOVQ CX, R10; \
+	CMPQ DX, $32; \
+	JLT  short; \
 	VMOVDQU -32(R8)(DX*1), Y15; \
 last: \
 	ADDQ $HEADER, R9; \
@@ -236,6 +240,21 @@ restPart: \
 	JMP  rest; \
 end: \
 	VMOVDQU Y15, (DI)(R11*1); \
+	VZEROUPPER; \
+	RET; \
+short: \
+	MOVL  $-1, AX; \
+	BZHIL DX, AX, AX; \
+	KMOVD AX, K2; \
+	VMOVDQU8.Z (R8), K2, Y0; \
+shortPart: \
+	ADDQ $HEADER, R9; \
+	MOVQ (R9), R8; \
+	VMOVDQU8.Z (R8), K2, Y13; \
+	OP(Y13, Y0); \
+	DECQ R10; \
+	JNZ  shortPart; \
+	VMOVDQU8 Y0, K2, (DI); \
 	VZEROUPPER; \
 	RET
 

@@ -5,12 +5,12 @@ package reduce
 // onEachProcessor calls f as on each kind of processor that this one can stand in
 // for: the leaves that a newer one would take have to be right too.
 func onEachProcessor(f func(name string)) {
-	avx2, avx512 := hasAVX2, hasAVX512
-	defer func() { hasAVX2, hasAVX512 = avx2, avx512 }()
+	avx2, avx512, masks := hasAVX2, hasAVX512, hasMasks
+	defer func() { hasAVX2, hasAVX512, hasMasks = avx2, avx512, masks }()
 	if avx512 {
 		f("AVX-512")
 	}
-	hasAVX512 = false
+	hasAVX512, hasMasks = false, false
 	if avx2 {
 		f("AVX2")
 	}

@@ -2,6 +2,7 @@ package reduce
 
 import (
 	"fmt"
+	"math/bits"
 	"reflect"
 )
 
@@ -40,22 +41,15 @@ var kindNames = [...]string{
 
 // KindOf is the kind of T: that of the type under it, and for int and uint that
 // of their size on this machine.
-func KindOf[T Number]() Kind {
-	t := reflect.TypeFor[T]()
-	switch t.Kind() {
-	case reflect.Float32:
-		return Float32
-	case reflect.Float64:
-		return Float64
-	}
-	k := Int8
-	if reflect.Zero(t).CanUint() {
-		k = Uint8
-	}
-	for bytes := t.Size(); bytes > 1; bytes >>= 1 {
-		k++
-	}
-	return k
+func KindOf[T Number]() Kind { return underlying[reflect.TypeFor[T]().Kind()] }
+
+// underlying is a table because every call of a reduction asks.
+var underlying = [reflect.Float64 + 1]Kind{
+	reflect.Int8: Int8, reflect.Int16: Int16, reflect.Int32: Int32, reflect.Int64: Int64,
+	reflect.Int:   Int32 + Kind(bits.UintSize/64),
+	reflect.Uint8: Uint8, reflect.Uint16: Uint16, reflect.Uint32: Uint32, reflect.Uint64: Uint64,
+	reflect.Uint:    Uint32 + Kind(bits.UintSize/64),
+	reflect.Float32: Float32, reflect.Float64: Float64,
 }
 
 // Size is how many bytes an element has.

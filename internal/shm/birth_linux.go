@@ -119,7 +119,7 @@ func link(fd int, path string) error {
 		case isNoSpace(err):
 			return noSpace(filepath.Dir(path), int64(os.Getpagesize()), err)
 		case !errors.Is(err, unix.EEXIST):
-			return fmt.Errorf("shm: %s: link (needs /proc): %w", path, err)
+			return fmt.Errorf("shm: %s: link by /proc/self/fd (is there a /proc? mount -t proc proc /proc): %w", path, err)
 		}
 		switch end, err := sweep(path); {
 		case err != nil:
@@ -156,8 +156,18 @@ func noTmpfile(dir string, err error) error {
 		return noSpace(dir, int64(os.Getpagesize()), err)
 	case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.EISDIR), errors.Is(err, unix.EINVAL):
 		return fmt.Errorf("shm: the filesystem of %s has no unnamed files (O_TMPFILE): set SYMWIN_SHM_DIR to a directory on tmpfs: %w: %w", dir, errors.ErrUnsupported, err)
+	case errors.Is(err, unix.EROFS):
+		return fmt.Errorf("shm: %s is read-only, so no job can be started: mount -o remount,rw %s (docker, podman: --tmpfs %s), or set SYMWIN_SHM_DIR to a directory on a tmpfs that can be written to: %w", dir, dir, dir, err)
+	case errors.Is(err, unix.EACCES):
+		return fmt.Errorf("shm: this user may not write to %s, so no job can be started: chmod 1777 %s, or set SYMWIN_SHM_DIR to a directory on a tmpfs that can be written to: %w", dir, dir, err)
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR):
+		return noDirectory(dir, err)
 	}
 	return fmt.Errorf("shm: %s: new file: %w", dir, err)
+}
+
+func noDirectory(dir string, err error) error {
+	return fmt.Errorf("shm: %s is no directory: mount a tmpfs there, or set SYMWIN_SHM_DIR to a directory on one: %w", dir, err)
 }
 
 // header is what Create's init writes through: never beyond the size, which

@@ -53,22 +53,6 @@ func Unmap(b []byte) error {
 	return nil
 }
 
-// Bury puts private zeroes in the place of a mapping whose file has been
-// truncated: whoever still has an address there reads and writes nothing of
-// anybody's, where he would be killed by SIGBUS. May be called concurrently with
-// accesses; those that come before it fault.
-func Bury(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	_, err := unix.MmapPtr(-1, 0, unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)), unix.PROT_READ|unix.PROT_WRITE,
-		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE|unix.MAP_FIXED)
-	if err != nil {
-		return fmt.Errorf("shm: burying %s: %w", inUnits(int64(len(b))), err)
-	}
-	return nil
-}
-
 // Heap maps n bytes of zeroed, page-aligned memory that only this process has,
 // for worlds that live in one process, and gives the function that unmaps it
 // (which works once; later calls do nothing). Pages cost memory when they are

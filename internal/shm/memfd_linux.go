@@ -28,6 +28,9 @@ func CreateMem(size int64) (*File, error) {
 	if errors.Is(err, unix.EINVAL) {
 		fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	}
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+		return nil, fmt.Errorf("shm: memfd_create is refused here (%w): allow it in the seccomp profile, or use --backing shm (SYMWIN_BACKING=shm) with a %s that is large enough", err, Dir())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("shm: memfd: %w", err)
 	}

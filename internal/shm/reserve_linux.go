@@ -47,9 +47,10 @@ func (f *File) reserve(fd int, off, n int64) error {
 // reserve tells how much it has reserved, also beside an error.
 func reserve(fd int, off, n int64) (done int64, err error) {
 	step := int64(piece)
+	// KEEP_SIZE: a file that somebody has truncated stays so, and is found out.
 	for done < n {
 		step = min(step, n-done)
-		switch err := fallocate(fd, 0, off+done, step); {
+		switch err := fallocate(fd, unix.FALLOC_FL_KEEP_SIZE, off+done, step); {
 		case err == nil:
 			done += step
 		case errors.Is(err, unix.EINTR):

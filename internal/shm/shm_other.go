@@ -62,6 +62,3 @@ func Discard(b []byte) error { return errors.ErrUnsupported }
 func CgroupRoom() (room int64, limited bool) { return 0, false }
 
 func inode(fs.FileInfo) uint64 { return 0 }
-
-// Bury is not to be had here.
-func Bury(b []byte) error { return errors.ErrUnsupported }

@@ -49,6 +49,9 @@ func freeIn(dir string) (int64, error) {
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
+		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+			return 0, noDirectory(dir, err)
+		}
 		if err != nil {
 			return 0, fmt.Errorf("shm: free space of %s: %w", dir, err)
 		}

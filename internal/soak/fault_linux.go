@@ -24,6 +24,14 @@ func (j *job) fault() {
 			time.Sleep(j.Delay)
 			j.strike(j.Victims)
 		}
+	case pointed:
+		if j.How == "stop" && j.await("stopping", 1) {
+			time.Sleep(time.Duration(random.IntN(60)) * time.Millisecond)
+			for !j.ended() { // what has come too early does nothing, and others may stop later
+				j.signal(j.Victims, syscall.SIGCONT)
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
 	case parked:
 		if j.await("joined", j.Ranks) {
 			time.Sleep(j.Delay)
@@ -67,9 +75,9 @@ func (j *job) fault() {
 	case truncate:
 		if j.await("joined", j.Ranks) {
 			time.Sleep(j.Delay)
-			if path := j.region(); path != "" {
+			if path := someRegion(); path != "" {
 				j.begin()
-				_ = os.Truncate(path, int64(random.IntN(1<<22)))
+				_ = os.Truncate(path, int64(random.IntN(1<<random.IntN(27)+1)))
 			}
 		}
 	}
@@ -127,8 +135,9 @@ func (j *job) untilParked() {
 	}
 }
 
-// region is a path that leads to the job's file, also without a name.
-func (j *job) region() string {
+// someRegion is a path that leads to the file of a job, the only one that there
+// is in this directory of shared memory, also without a name.
+func someRegion() string {
 	found, _ := symmem.Regions()
 	for _, f := range found {
 		return fmt.Sprintf("/proc/%d/fd/%d", f.Pid, f.Fd)
@@ -136,36 +145,53 @@ func (j *job) region() string {
 	return ""
 }
 
-// scribble writes garbage into words of the region, some at once, for a while:
-// control words, counts, offsets, sequence numbers, signals, lines, data.
-func (j *job) scribble(random *rand.Rand) {
-	f, err := os.OpenFile(j.region(), os.O_RDWR, 0)
+// openAsStranger maps a region as anybody of the same user may, and tells which
+// parts of it have memory.
+func openAsStranger(path string) (mem []byte, where []extent) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
-		return
+		return nil, nil
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return
+		return nil, nil
 	}
-	mem, err := unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if where = written(f); len(where) == 0 {
+		return nil, nil
+	}
+	mem, err = unix.Mmap(int(f.Fd()), 0, int(info.Size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
+		return nil, nil
+	}
+	return mem, where
+}
+
+// scribble writes garbage for a while.
+func (j *job) scribble(random *rand.Rand) {
+	mem, where := openAsStranger(someRegion())
+	if mem == nil {
 		return
 	}
 	defer unix.Munmap(mem)
-	where := written(f)
 	j.begin()
 	for range 1 + random.IntN(20) {
-		// Where it hurts: mostly the beginning, the control blocks.
-		part := where[min(random.IntN(len(where)), random.IntN(len(where)))]
-		if random.IntN(2) == 0 {
-			part = where[0]
-		}
-		for range 1 << random.IntN(12) {
-			at := part.off + random.Int64N(part.n/8)*8
-			garbage(random, mem[at:at+8])
-		}
+		spoil(random, mem, where, 12)
 		time.Sleep(time.Duration(random.IntN(3000)) * time.Microsecond)
+	}
+}
+
+// spoil writes garbage into up to 1<<most words of a part of the region: control
+// words, counts, offsets, sequence numbers, signals, lines, data.
+func spoil(random *rand.Rand, mem []byte, where []extent, most int) {
+	// Where it hurts: mostly the beginning, the control blocks.
+	part := where[min(random.IntN(len(where)), random.IntN(len(where)))]
+	if random.IntN(2) == 0 {
+		part = where[0]
+	}
+	for range 1 << random.IntN(most) {
+		at := part.off + random.Int64N(part.n/8)*8
+		garbage(random, mem[at:at+8])
 	}
 }
 
@@ -217,10 +243,7 @@ func (j *job) fill(random *rand.Rand) {
 	defer f.Close()
 	j.begin()
 	for {
-		j.mu.Lock()
-		over := j.over
-		j.mu.Unlock()
-		if over {
+		if j.ended() {
 			return
 		}
 		free, _ := shm.Free()

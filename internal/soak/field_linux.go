@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -45,6 +46,13 @@ func inPrivate(args []string) int {
 	if err := cmd.Start(); err != nil {
 		return campaign(args, os.Stdout)
 	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, interrupts...)
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s)
+		}
+	}()
 	_ = cmd.Wait()
 	return cmd.ProcessState.ExitCode()
 }

@@ -14,7 +14,7 @@ func (j *job) judge(o *outcome) {
 	o.reached = j.first != 0
 	for _, e := range j.events {
 		switch {
-		case e.Class == "wrong" && j.Fault != scribble && j.Fault != truncate:
+		case e.Class == "wrong" && !j.spoils():
 			o.wrong++
 			o.fail("rank %d: %s", e.Rank, e.Text)
 		case e.What == "noise":
@@ -23,18 +23,18 @@ func (j *job) judge(o *outcome) {
 			o.fail("rank %d got an error of no class: %s", e.Rank, e.Text)
 		}
 	}
-	switch j.Fault {
-	case killed, pointed, parked, joining:
+	switch {
+	case j.deaths():
 		j.judgeDeaths(o)
-	case stopped:
+	case j.Fault == stopped, j.Fault == pointed && j.How == "stop":
 		for r := range j.Ranks {
 			if e := j.end(r, o); e != nil && e.Class != "" {
 				o.fail("rank %d did not survive a stop: %s", r, e.Text)
 			}
 		}
-	case full:
+	case j.Fault == full:
 		j.judgeSpace(o)
-	case scribble, truncate:
+	case j.spoils():
 		for r := range j.Ranks {
 			j.end(r, o)
 		}
@@ -46,7 +46,7 @@ func (j *job) end(rank int, o *outcome) *event {
 	if ends := j.of(rank, "ended"); len(ends) > 0 {
 		return &ends[0]
 	}
-	if !o.hung && !(j.Fault == truncate && strings.Contains(o.written, "unexpected fault address")) {
+	if !o.hung {
 		o.fail("rank %d ended without a word", rank)
 	}
 	return nil

@@ -22,8 +22,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/symwin/symwin/internal/failpoint"
@@ -55,6 +57,10 @@ func play() {
 	}
 }
 
+// interrupts end the campaign behind the round that is under way, which leaves
+// nothing behind then, as any.
+var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
 // campaign runs rounds until the time is over and returns the exit code.
 func campaign(args []string, out io.Writer) int {
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
@@ -77,6 +83,8 @@ func campaign(args []string, out io.Writer) int {
 	defer field.clear()
 	fmt.Fprintf(out, "soak: seed %d, failpoints %v, tmpfs of its own %v\n", *seed, failpoint.Enabled, field.mounted)
 
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, interrupts...)
 	t := newTally()
 	start := time.Now()
 	for r := max(*round, 0); ; r++ {
@@ -88,6 +96,11 @@ func campaign(args []string, out io.Writer) int {
 			continue
 		}
 		got := field.run(p)
+		if len(interrupted) > 0 { // which may have met this round's ranks, too
+			fmt.Fprintf(out, "soak: ended by: %v\n", <-interrupted)
+			t.print(out, time.Since(start), *seed)
+			return 1
+		}
 		t.add(p, got)
 		if *verbose {
 			fmt.Fprintf(out, "round %d: %v: %v\n%s", r, p, got.took.Round(time.Millisecond), got.written)

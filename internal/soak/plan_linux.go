@@ -16,7 +16,7 @@ type fault string
 // The kinds, with their share of the rounds.
 const (
 	killed   fault = "kill"     // ranks end at any moment: SIGKILL, panic, exit
-	pointed  fault = "point"    // the same at a failpoint
+	pointed  fault = "point"    // the same at a failpoint, or a rank is stopped there, or writes garbage
 	parked   fault = "parked"   // the same while they sleep in a wait
 	joining  fault = "join"     // ranks are killed while they join
 	stopped  fault = "stop"     // ranks are stopped and go on later
@@ -45,7 +45,7 @@ type plan struct {
 	Liveness string        `json:"liveness"` // how deaths are noticed
 	Fault    fault         `json:"fault"`
 	Victims  []int         `json:"victims"`
-	How      string        `json:"how"`     // a victim ends: kill, panic, exit, return
+	How      string        `json:"how"`     // a victim ends: kill, panic, exit, return; or, at a failpoint, does not: stop, garbage
 	Point    string        `json:"point"`   // at this failpoint
 	Count    int           `json:"count"`   // for this time
 	Delay    time.Duration `json:"delay"`   // the fault comes so long after all have joined, or after the start
@@ -105,7 +105,7 @@ func newPlan(seed uint64, round int, mounted bool) plan {
 			p.Mix = append(p.Mix, "late")
 		}
 	case pointed:
-		p.How = []string{"kill", "kill", "panic", "exit"}[random.IntN(4)]
+		p.How = []string{"kill", "kill", "kill", "panic", "panic", "exit", "exit", "stop", "garbage"}[random.IntN(9)]
 		p.Point = failpoint.Names[random.IntN(len(failpoint.Names))]
 		p.Count = 1 + random.IntN(4)*random.IntN(12)
 		p.Work = 150 * time.Millisecond
@@ -146,10 +146,26 @@ func once(point string) bool {
 // region of one who came after the others had given up.
 func (p plan) mayLeaveName() bool {
 	switch p.Fault {
-	case everyone, joining, truncate, scribble:
+	case everyone, joining:
 		return true
 	case pointed:
-		return once(p.Point)
+		return once(p.Point) || p.spoils()
+	}
+	return p.spoils()
+}
+
+// spoils tells whether shared memory is not what the ranks have made it.
+func (p plan) spoils() bool {
+	return p.Fault == scribble || p.Fault == truncate || p.Fault == pointed && p.How == "garbage"
+}
+
+// deaths tells whether the fault is that ranks end.
+func (p plan) deaths() bool {
+	switch p.Fault {
+	case pointed:
+		return p.How != "stop" && p.How != "garbage"
+	case killed, parked, joining:
+		return true
 	}
 	return false
 }
@@ -164,7 +180,7 @@ func reaches(point string) []string {
 	case "send", "epoch":
 		return []string{"session", "small"}
 	case "copy":
-		return []string{"large", "batch"}
+		return []string{"large", "batch", "views", "reduce"}
 	case "bell", "park", "revoke", "abort":
 		return []string{"late"}
 	case "signal":

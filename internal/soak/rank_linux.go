@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
@@ -39,7 +41,15 @@ func playRank() int {
 	rank, _ := strconv.Atoi(os.Getenv(env.KeyRank))
 	if p.Fault == pointed && p.victim(rank) {
 		failpoint.Before(func(name, action string) {
-			event{Rank: rank, What: "dying", Text: name + " " + action}.tell()
+			what := map[string]string{"stop": "stopping", "garbage": "spoiling"}[action]
+			event{Rank: rank, What: cmp.Or(what, "dying"), Text: name + " " + action}.tell()
+		})
+		failpoint.OnGarbage(func() {
+			if mem, where := openAsStranger(someRegion()); mem != nil {
+				random := rand.New(rand.NewPCG(p.Seed, uint64(p.Round)<<32|uint64(rank)))
+				spoil(random, mem, where, 8)
+				_ = unix.Munmap(mem)
+			}
 		})
 		failpoint.Arm(fmt.Sprintf("%s:%s:%d", p.Point, p.How, p.Count))
 	}

@@ -207,7 +207,7 @@ func (j *job) patience() string {
 
 // stall bounds waits for what garbage has made impossible.
 func (j *job) stall() string {
-	if j.Fault == scribble || j.Fault == truncate {
+	if j.spoils() {
 		return "1s"
 	}
 	return "20s"
@@ -222,7 +222,10 @@ func (j *job) listen(out io.Reader) {
 		}
 		j.mu.Lock()
 		j.events = append(j.events, e)
-		if e.What == "dying" && (j.first == 0 || e.At < j.first) {
+		if e.What == "stopping" {
+			j.stops++
+		}
+		if (e.What == "dying" || e.What == "stopping" || e.What == "spoiling") && (j.first == 0 || e.At < j.first) {
 			j.first = e.At
 		}
 		j.mu.Unlock()
@@ -250,6 +253,13 @@ func (j *job) await(what string, ranks int) bool {
 		}
 		j.change.Wait()
 	}
+}
+
+// ended reports whether all processes have.
+func (j *job) ended() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.over
 }
 
 // begin notes when the fault began.

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bufio"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/failpoint"
 )
 
@@ -39,6 +44,33 @@ func TestSlice(t *testing.T) {
 	require.GreaterOrEqual(t, faults, least, "faults")
 }
 
+// TestInterrupted: whoever ends the campaign by hand finds nothing of it left.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], "-rounds", "100000", "-seed", "1", "-v")
+	cmd.Env = append(os.Environ(), roleVar+"=private", env.KeyShmDir+"="+dir)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	lines := bufio.NewReader(out)
+	for { // one round has been
+		line, err := lines.ReadString('\n')
+		require.NoError(t, err)
+		if strings.HasPrefix(line, "round 0") {
+			break
+		}
+	}
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	rest, err := io.ReadAll(lines)
+	require.NoError(t, err)
+	require.Error(t, cmd.Wait())
+	require.Equal(t, 1, cmd.ProcessState.ExitCode())
+	require.Contains(t, string(rest), "soak: ended by: terminated\n")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 // TestPlansAreDrawnFromTheirSeed: a round can be repeated, and over many rounds
 // every kind, end and failpoint comes up.
 func TestPlansAreDrawnFromTheirSeed(t *testing.T) {
@@ -64,6 +96,9 @@ func TestPlansAreDrawnFromTheirSeed(t *testing.T) {
 		require.NotZero(t, ends[how], how)
 	}
 	if failpoint.Enabled {
+		for _, how := range []string{"stop", "garbage"} {
+			require.NotZero(t, ends[how], how)
+		}
 		for _, name := range failpoint.Names {
 			require.NotZero(t, points[name], name)
 		}

@@ -33,6 +33,7 @@ type worker struct {
 	session *lla2a.Session[[3]uint64]
 	stream  *ce.Stream
 	batch   ce.Batch
+	views   *ce.Views[uint64]
 	signals []uint64 // sent to the next rank, by index
 	filled  []int64
 }
@@ -53,10 +54,18 @@ var operations = map[string]operation{
 	"signal":  (*worker).signal,
 	"late":    (*worker).late,
 	"fill":    (*worker).fill,
+
+	"all":       (*worker).toAll,
+	"views":     (*worker).look,
+	"reduce":    (*worker).reduce,
+	"broadcast": (*worker).broadcast,
+	"gather":    (*worker).gather,
+	"uneven":    (*worker).uneven,
 }
 
 // operationNames are those of ordinary rounds, in a fixed order.
-var operationNames = []string{"barrier", "small", "large", "session", "batch", "alloc", "split", "signal", "late"}
+var operationNames = []string{"barrier", "small", "large", "session", "batch", "alloc", "split", "signal", "late",
+	"all", "views", "reduce", "broadcast", "gather", "uneven"}
 
 // work makes operations until one fails or rank 0 says that it is enough, and
 // tells in which one it ended.
@@ -100,8 +109,11 @@ func (x *worker) open() (op string, err error) {
 	if x.session, err = lla2a.Open[[3]uint64](x.ctx, x.w.Team(), 2); err != nil {
 		return "open session", err
 	}
-	x.stream, err = ce.Open(x.ctx, x.w.Team(), ce.Options{Workers: 1})
-	return "open stream", err
+	if x.stream, err = ce.Open(x.ctx, x.w.Team(), ce.Options{Workers: 1}); err != nil {
+		return "open stream", err
+	}
+	x.views, err = ce.OpenViews[uint64](x.ctx, x.w.Team(), viewElements)
+	return "open views", err
 }
 
 // value is element i of what rank from sends to rank to in this turn.

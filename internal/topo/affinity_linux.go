@@ -43,3 +43,9 @@ func Here() (Machine, error) {
 	}
 	return Read(os.DirFS("/sys"), ids)
 }
+
+// HereQuota is the [Quota] of this process.
+func HereQuota() (cpus float64, limited bool) {
+	self, _ := os.ReadFile("/proc/self/cgroup")
+	return Quota(string(self), os.DirFS("/sys/fs/cgroup"))
+}

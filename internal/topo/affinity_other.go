@@ -12,3 +12,6 @@ func Bind([]int) error { return errors.ErrUnsupported }
 
 // Here is there on Linux only.
 func Here() (Machine, error) { return nil, errors.ErrUnsupported }
+
+// HereQuota is there on Linux only.
+func HereQuota() (cpus float64, limited bool) { return 0, false }

@@ -23,11 +23,15 @@ const (
 	None Policy = "none"
 )
 
+// Policies lists the names of all policies, the default first.
+func Policies() []string {
+	return []string{string(Share), string(Core), string(NUMA), string(None)}
+}
+
 // ParsePolicy reads one of share, core, numa and none.
 func ParsePolicy(text string) (Policy, error) {
-	switch p := Policy(text); p {
-	case Share, Core, NUMA, None:
-		return p, nil
+	if slices.Contains(Policies(), text) {
+		return Policy(text), nil
 	}
 	return "", fmt.Errorf("%q is no binding; choose share, core, numa or none", text)
 }

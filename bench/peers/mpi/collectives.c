@@ -41,7 +41,7 @@ static char *arrived(void) { return in; }
 static void barrier(int64_t n)
 {
 	for (; n > 0; n--)
-		MPI_Barrier(MPI_COMM_WORLD);
+		meet_all();
 }
 
 /* All to all. In place each rank sends from where it receives, so two in a row
@@ -93,7 +93,7 @@ static void all_to_all(int64_t n)
 {
 	const void *from = job.in_place ? MPI_IN_PLACE : out;
 	REPEAT(all_to_all_load(), {
-		MPI_Alltoall(from, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
+		COLLECTIVE(MPI_Alltoall, MPI_Ialltoall, from, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
 		swaps++;
 	}, bytes * ranks)
 }
@@ -102,7 +102,7 @@ static void all_to_all_v(int64_t n)
 {
 	const void *from = job.in_place ? MPI_IN_PLACE : out;
 	REPEAT(all_to_all_load(), {
-		MPI_Alltoallv(from, out_count, out_at, MPI_BYTE, in, in_count, in_at, MPI_BYTE, MPI_COMM_WORLD);
+		COLLECTIVE(MPI_Alltoallv, MPI_Ialltoallv, from, out_count, out_at, MPI_BYTE, in, in_count, in_at, MPI_BYTE, MPI_COMM_WORLD);
 		swaps++;
 	}, in_at[ranks - 1] + in_count[ranks - 1])
 }
@@ -128,13 +128,13 @@ static int64_t root_parts_wrong(void) { return rank == 0 ? all_parts_wrong() : 0
 static void all_gather(int64_t n)
 {
 	const void *from = job.in_place ? MPI_IN_PLACE : out;
-	REPEAT(own_load(), MPI_Allgather(from, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD), bytes * ranks)
+	REPEAT(own_load(), COLLECTIVE(MPI_Allgather, MPI_Iallgather, from, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD), bytes * ranks)
 }
 
 static void gather(int64_t n)
 {
 	const void *from = job.in_place && rank == 0 ? MPI_IN_PLACE : own_part();
-	REPEAT(own_load(), MPI_Gather(from, bytes, MPI_BYTE, in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD), rank == 0 ? bytes * ranks : 0)
+	REPEAT(own_load(), COLLECTIVE(MPI_Gather, MPI_Igather, from, bytes, MPI_BYTE, in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD), rank == 0 ? bytes * ranks : 0)
 }
 
 /* Rank 0's parts to every rank. */
@@ -154,7 +154,7 @@ static int64_t scatter_wrong(void) { return in_its_place() ? 0 : differs(in, byt
 static void scatter(int64_t n)
 {
 	void *to = in_its_place() ? MPI_IN_PLACE : in;
-	REPEAT(scatter_load(), MPI_Scatter(out, bytes, MPI_BYTE, to, bytes, MPI_BYTE, 0, MPI_COMM_WORLD), in_its_place() ? 0 : bytes)
+	REPEAT(scatter_load(), COLLECTIVE(MPI_Scatter, MPI_Iscatter, out, bytes, MPI_BYTE, to, bytes, MPI_BYTE, 0, MPI_COMM_WORLD), in_its_place() ? 0 : bytes)
 }
 
 static void broadcast_open(const char **why) { open_parts(0, 1); }
@@ -169,7 +169,7 @@ static int64_t broadcast_wrong(void) { return rank == 0 ? 0 : differs(in, bytes,
 
 static void broadcast(int64_t n)
 {
-	REPEAT(broadcast_load(), MPI_Bcast(in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD), rank == 0 ? 0 : bytes)
+	REPEAT(broadcast_load(), COLLECTIVE(MPI_Bcast, MPI_Ibcast, in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD), rank == 0 ? 0 : bytes)
 }
 
 /* Sums of floats: a vector of bytes, or for the scattered one a part of bytes for
@@ -197,19 +197,19 @@ static int64_t reduce_scatter_wrong(void) { return differs_sum((float *)in, rank
 static void all_reduce(int64_t n)
 {
 	const void *from = job.in_place ? MPI_IN_PLACE : out;
-	REPEAT(reduce_load(), MPI_Allreduce(from, in, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD), bytes)
+	REPEAT(reduce_load(), COLLECTIVE(MPI_Allreduce, MPI_Iallreduce, from, in, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD), bytes)
 }
 
 static void reduce(int64_t n)
 {
 	const void *from = addend() == in ? MPI_IN_PLACE : out;
-	REPEAT(reduce_load(), MPI_Reduce(from, in, bytes / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD), rank == 0 ? bytes : 0)
+	REPEAT(reduce_load(), COLLECTIVE(MPI_Reduce, MPI_Ireduce, from, in, bytes / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD), rank == 0 ? bytes : 0)
 }
 
 static void reduce_scatter(int64_t n)
 {
 	const void *from = job.in_place ? MPI_IN_PLACE : out;
-	REPEAT(reduce_load(), MPI_Reduce_scatter_block(from, in, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD), bytes)
+	REPEAT(reduce_load(), COLLECTIVE(MPI_Reduce_scatter_block, MPI_Ireduce_scatter_block, from, in, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD), bytes)
 }
 
 const struct operation collectives[] = {

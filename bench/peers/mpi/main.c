@@ -1,7 +1,7 @@
 /* One set of processes that measures one operation, at whatever sizes the lines
    on rank 0's standard input ask for:
 
-     measure BYTES SHORTEST_NS BUDGET_NS
+     measure BYTES SHORTEST_NS BUDGET_NS ITERS
 
    and each is answered by one line on standard output:
 
@@ -77,23 +77,23 @@ static const struct operation *find(const char *name)
 
 /* next is the next command on all ranks; those that have none to read sleep, so
    that they are not in the way of the launcher that forwards it. */
-static int next(int64_t command[3])
+static int next(struct point *command)
 {
 	char line[256];
-	command[0] = -1;
+	command->bytes = -1;
 	if (rank == 0) {
 		fflush(stdout);
-		long long b, s, t;
-		if (fgets(line, sizeof line, stdin) && sscanf(line, "measure %lld %lld %lld", &b, &s, &t) == 3)
-			command[0] = b, command[1] = s, command[2] = t;
+		long long b, s, t, n;
+		if (fgets(line, sizeof line, stdin) && sscanf(line, "measure %lld %lld %lld %lld", &b, &s, &t, &n) == 4)
+			*command = (struct point){b, s, t, n};
 	}
 	MPI_Request request;
 	int done = 0;
-	MPI_Ibcast(command, 3, MPI_INT64_T, 0, MPI_COMM_WORLD, &request);
+	MPI_Ibcast(command, sizeof *command / sizeof(int64_t), MPI_INT64_T, 0, MPI_COMM_WORLD, &request);
 	for (;;) {
 		MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 		if (done)
-			return command[0] >= 0;
+			return command->bytes >= 0;
 		if (rank != 0)
 			nanosleep(&(struct timespec){0, 50000}, NULL);
 	}
@@ -130,6 +130,7 @@ int main(int argc, char **argv)
 	job.in_place = whole(argc, argv, "inplace", 0);
 	job.check = whole(argc, argv, "check", 0);
 	job.yield = whole(argc, argv, "yield", 0);
+	job.warmup = whole(argc, argv, "warmup", 0);
 	job.fault = whole(argc, argv, "fault", -1);
 
 	if (cpus && bound)
@@ -149,9 +150,9 @@ int main(int argc, char **argv)
 	if (rank == 0)
 		printf("%s%s\n", failed ? "failed " : why ? "cannot " : "ready", failed ? failed : why ? why : "");
 
-	int64_t command[3];
-	while (!failed && !why && next(command))
-		measure(op, command[0], command[1], command[2]);
+	struct point command;
+	while (!failed && !why && next(&command))
+		measure(op, command);
 	fflush(stdout);
 	if (!failed && op && op->close)
 		op->close();

@@ -47,9 +47,9 @@ static void calibrate(const struct operation *op, int64_t bytes, int64_t shortes
 		fastest = 0;
 		for (int k = 0; k < 3; k++) {
 			int64_t one, all;
-			MPI_Barrier(MPI_COMM_WORLD);
+			meet_all();
 			blocks(op, &one, 1, ops);
-			MPI_Allreduce(&one, &all, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+			COLLECTIVE(MPI_Allreduce, MPI_Iallreduce, &one, &all, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
 			if (k == 0 || all < fastest)
 				fastest = all;
 		}
@@ -71,7 +71,7 @@ static void begin_round(const struct operation *op)
 	turn++;
 	if (op->load)
 		op->load();
-	MPI_Barrier(MPI_COMM_WORLD);
+	meet_all();
 }
 
 static void end_round(const struct operation *op)
@@ -91,10 +91,10 @@ static int ascending(const void *a, const void *b)
 }
 
 /* measure takes one slice, and rank 0 answers with it. */
-void measure(const struct operation *op, int64_t bytes, int64_t shortest, int64_t budget)
+void measure(const struct operation *op, struct point p)
 {
 	const char *why = NULL;
-	int64_t verified = op->size ? op->size(bytes, &why) : 0;
+	int64_t verified = op->size ? op->size(p.bytes, &why) : 0;
 	if (why) {
 		if (rank == 0)
 			printf("cannot %s\n", why);
@@ -102,7 +102,7 @@ void measure(const struct operation *op, int64_t bytes, int64_t shortest, int64_
 	}
 	/* Three rounds are the least that shows data from the round before last. */
 	int rounds = verified > 1 << 20 ? 3 : 8;
-	int known = bytes == plan.bytes && shortest == plan.shortest;
+	int known = p.bytes == plan.bytes && p.shortest == plan.shortest;
 	wrong = 0;
 	for (int k = 0; k < (known ? 1 : rounds); k++) {
 		begin_round(op);
@@ -115,23 +115,30 @@ void measure(const struct operation *op, int64_t bytes, int64_t shortest, int64_
 	/* Either way the caches are warm after it: others have run meanwhile. */
 	if (known)
 		op->run(plan.ops);
-	else
-		calibrate(op, bytes, shortest);
-	int n = least(most(budget / (plan.each * plan.ops), MIN_BLOCKS), MAX_BLOCKS);
+	else {
+		op->run(job.warmup);
+		calibrate(op, p.bytes, p.shortest);
+	}
+	int64_t ops = plan.ops, n = least(most(p.budget / (plan.each * plan.ops), MIN_BLOCKS), MAX_BLOCKS);
+	if (p.iters > 0) {
+		/* More than there is room for: longer blocks. */
+		ops = most(ops, (p.iters + MAX_BLOCKS - 1) / MAX_BLOCKS);
+		n = (p.iters + ops - 1) / ops;
+	}
 	rounds = least(rounds, n);
 	for (int k = 0; k < rounds; k++) {
-		int from = (int64_t)n * k / rounds, up_to = (int64_t)n * (k + 1) / rounds;
+		int from = n * k / rounds, up_to = n * (k + 1) / rounds;
 		begin_round(op);
-		blocks(op, times + from, up_to - from, plan.ops);
+		blocks(op, times + from, up_to - from, ops);
 		end_round(op);
 	}
 	draining = 0;
 	int64_t all = 0;
-	MPI_Reduce(times, slowest, n, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
-	MPI_Reduce(&wrong, &all, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+	COLLECTIVE(MPI_Reduce, MPI_Ireduce, times, slowest, n, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+	COLLECTIVE(MPI_Reduce, MPI_Ireduce, &wrong, &all, 1, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
 	int64_t median = 0;
 	if (rank == 0) {
-		printf("slice %lld %lld %d", (long long)(plan.ops * (op->counts ? op->counts : 1)), (long long)all, n);
+		printf("slice %lld %lld %lld", (long long)(ops * (op->counts ? op->counts : 1)), (long long)all, (long long)n);
 		for (int k = 0; k < n; k++)
 			printf(" %lld", (long long)slowest[k]);
 		printf("\n");
@@ -139,9 +146,9 @@ void measure(const struct operation *op, int64_t bytes, int64_t shortest, int64_
 		median = slowest[n / 2];
 	}
 	/* A machine that has become faster or slower since is calibrated anew. */
-	MPI_Bcast(&median, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
-	if (median < shortest || median > 3 * plan.each * plan.ops)
+	COLLECTIVE(MPI_Bcast, MPI_Ibcast, &median, 1, MPI_INT64_T, 0, MPI_COMM_WORLD);
+	if (median < p.shortest || median > 3 * plan.each * ops)
 		plan.bytes = -1;
 	else
-		plan.each = most(median / plan.ops, 1);
+		plan.each = most(median / ops, 1);
 }

@@ -58,12 +58,12 @@ static void send_one(void)
 {
 	if (job.touch == TOUCH_FULL)
 		fill(out, bytes, rank, partner, 0);
-	MPI_Send(out, bytes, MPI_BYTE, partner, 1, MPI_COMM_WORLD);
+	send(out, bytes, partner, 1);
 }
 
 static void receive_one(void)
 {
-	MPI_Recv(in, bytes, MPI_BYTE, partner, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	receive(in, bytes, partner, 1);
 	if (job.touch != TOUCH_NONE)
 		touch(in, bytes);
 }
@@ -120,11 +120,11 @@ static void send_all(MPI_Request *sent)
 static void receive_all(void)
 {
 	if (job.touch == TOUCH_NONE) {
-		MPI_Waitall(IN_FLIGHT, requests, MPI_STATUSES_IGNORE);
+		finish(IN_FLIGHT, requests);
 		return;
 	}
 	for (int k = 0; k < IN_FLIGHT; k++) {
-		MPI_Wait(&requests[k], MPI_STATUS_IGNORE);
+		finish(1, &requests[k]);
 		touch(in + slot(k), bytes);
 	}
 }
@@ -136,12 +136,12 @@ static void bw(int64_t n)
 		renew();
 		if (sends) {
 			send_all(requests);
-			MPI_Waitall(IN_FLIGHT, requests, MPI_STATUSES_IGNORE);
-			MPI_Recv(answer, sizeof answer, MPI_BYTE, partner, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+			finish(IN_FLIGHT, requests);
+			receive(answer, sizeof answer, partner, 2);
 		} else {
 			post();
 			receive_all();
-			MPI_Send(answer, sizeof answer, MPI_BYTE, partner, 2, MPI_COMM_WORLD);
+			send(answer, sizeof answer, partner, 2);
 		}
 	}
 }
@@ -152,7 +152,7 @@ static void bibw(int64_t n)
 		renew();
 		post();
 		send_all(requests + IN_FLIGHT);
-		MPI_Waitall(IN_FLIGHT, requests + IN_FLIGHT, MPI_STATUSES_IGNORE);
+		finish(IN_FLIGHT, requests + IN_FLIGHT);
 		receive_all();
 	}
 }

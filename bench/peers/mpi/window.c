@@ -49,7 +49,7 @@ static void swap(void) { at = half - at; }
 static void meet(void)
 {
 	MPI_Win_sync(win);
-	MPI_Barrier(MPI_COMM_WORLD);
+	meet_all();
 	MPI_Win_sync(win);
 }
 
