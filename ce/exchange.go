@@ -115,7 +115,7 @@ func (s *Stream) begin(call *symmem.Record) {
 	s.sequence++
 	line.StoreRelease64(&s.late.underWay, s.sequence)
 	s.tag = tagOf(s.sequence, call)
-	s.refuser, s.void, s.fatal, s.otherCall = -1, false, nil, false
+	s.refuser, s.void, s.fatal, s.otherCall, s.stirred = -1, false, nil, false, false
 	s.folder, s.folded, s.toFold = nil, 0, 0
 	s.ownDst, s.ownSrc = nil, nil
 	s.open = s.open[:0]
@@ -264,7 +264,8 @@ type progress Stream
 // Look implements shmsync.Condition.
 func (p *progress) Look() bool {
 	s := (*Stream)(p)
-	moved := false
+	moved := s.stirred
+	s.stirred = false
 	for i := 0; i < len(s.open); {
 		e := &s.edges[s.open[i]]
 		moved = e.advance() || moved
@@ -285,5 +286,13 @@ func (p *progress) Look() bool {
 	return moved || s.fatal != nil
 }
 
-// Missing implements shmsync.Condition.
-func (p *progress) Missing(into []int) []int { return append(into, p.open...) }
+// Missing implements shmsync.Condition. It looks once more: who has done its part
+// and left is not missing. What moves is told by the next look, which ends the wait
+// as if it had moved there.
+func (p *progress) Missing(into []int) []int {
+	if p.Look() {
+		p.stirred = true
+		return into
+	}
+	return append(into, p.open...)
+}

@@ -1,6 +1,8 @@
 package ce
 
 import (
+	"context"
+
 	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
 )
@@ -109,6 +111,25 @@ func (s *Stream) Taken() (bytes uint64) {
 		bytes += s.edges[i].taken
 	}
 	return bytes
+}
+
+// MissingBehind makes an exchange, and behind its invitations calls f, which may look
+// for what moves. It also returns whom a wait would call missing then.
+func (s *Stream) MissingBehind(ctx context.Context, call symmem.Record, parts []Part, f func(look func() bool)) (missing []int, err error) {
+	if err := s.lane.Enter(ctx, &call); err != nil {
+		return nil, err
+	}
+	s.begin(&call)
+	if err := s.invite(&operation{parts: parts}); err != nil {
+		return nil, s.lane.Leave(err)
+	}
+	s.lane.PublishLate()
+	f((*progress)(s).Look)
+	missing = (*progress)(s).Missing(nil)
+	for len(s.open) > 0 && err == nil {
+		err = s.await(ctx, (*progress)(s))
+	}
+	return missing, s.lane.Leave(err)
 }
 
 // ShareEdges has edges of one direction shared, as where every rank has a CPU.

@@ -47,6 +47,7 @@ type Stream struct {
 	void      bool  // nothing is to be copied
 	fatal     error // what cannot be
 	otherCall bool  // a peer called something else
+	stirred   bool  // something has moved that no look has told of
 
 	folder         Folder
 	folded, toFold int

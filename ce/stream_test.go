@@ -1,6 +1,7 @@
 package ce_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -335,6 +336,41 @@ func TestCancelRevokesTheTeam(t *testing.T) {
 			return fmt.Errorf("on the revoked team: %v", err)
 		}
 		return w.Team().Barrier(ctx)
+	})
+}
+
+// TestWhoHasDoneItsPartIsNotMissing: a peer whose last store came behind the last
+// look has had all it wanted, and may have closed its world since.
+func TestWhoHasDoneItsPartIsNotMissing(t *testing.T) {
+	invited, sent, taken := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	message := message(100, 0, 1, 0)
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		s, err := ce.Open(ctx, w.Team(), ce.Options{})
+		if err != nil {
+			return err
+		}
+		call, parts := symmem.Record{Op: symmem.OpGather}, make([]ce.Part, 2)
+		if w.Rank() == 0 {
+			defer close(taken)
+			parts[1].Dst = make([]byte, len(message))
+			_, err := s.MissingBehind(ctx, call, parts, func(func() bool) { close(invited); <-sent })
+			if err == nil && !bytes.Equal(parts[1].Dst, message) {
+				err = errors.New("wrong bytes")
+			}
+			return err
+		}
+		parts[0].Src = message
+		missing, err := s.MissingBehind(ctx, call, parts, func(look func() bool) {
+			<-invited
+			for look() {
+			}
+			close(sent)
+			<-taken
+		})
+		if err == nil && len(missing) != 0 {
+			err = fmt.Errorf("missing: %v", missing)
+		}
+		return err
 	})
 }
 

@@ -8,7 +8,8 @@ type Condition interface {
 	// Look looks at the words once and reports whether all are as wanted. It
 	// may remember what it has found, so the next look starts there.
 	Look() bool
-	// Missing appends the indices of the words that are not as wanted.
+	// Missing appends the indices of the words that are not as wanted. It looks
+	// at them anew: a peer that left after its last store is not missing.
 	Missing(into []int) []int
 }
 
