@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ucx is ucx_perftest, a server and a client that are started for each slice and
@@ -233,14 +234,28 @@ func parseUCX(text string, n int) (blocks []time.Duration, err error) {
 	return blocks, nil
 }
 
-// freePort is a port that nobody uses now.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+// freePort is a port that nobody uses now. The socket that finds it does not listen:
+// a process that another goroutine forks meanwhile has it until it becomes a
+// program, and would be taken for the server.
+func freePort() (port int, err error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("socket: %w", err)
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	defer unix.Close(fd)
+	// Nor does it keep the server from binding.
+	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	if err == nil {
+		err = unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})
+	}
+	var at unix.Sockaddr
+	if err == nil {
+		at, err = unix.Getsockname(fd)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("finding a free port: %w", err)
+	}
+	return at.(*unix.SockaddrInet4).Port, nil
 }
 
 // awaitListener returns when somebody listens on a port. It does not connect: the
