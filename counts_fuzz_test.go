@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -31,7 +32,7 @@ func FuzzCountMatrix(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, count, own, has uint64, sends uint16, gather bool) {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 		defer cancel()
 		o := Options{Size: 2, Window: 4 << 20, Stall: 3 * time.Millisecond}
 		var panicked atomic.Value

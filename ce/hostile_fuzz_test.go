@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -114,7 +115,7 @@ func (v *victim) verdict(err error) error {
 
 // besieged runs two ranks, each in its part, and judges the first.
 func besieged(t *testing.T, choice uint8, size uint16, times int, attack func(ctx context.Context, v *victim) error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	o := symmem.Options{Size: 2, Window: symmem.MinWindow, Stall: 3 * time.Millisecond}
 	var verdict atomic.Value

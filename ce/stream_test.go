@@ -51,7 +51,7 @@ func joined(f func(context.Context, *symmem.World) error) ranktest.Scenario {
 // run runs f as n ranks of this process. The deadline is a watchdog.
 func run(t *testing.T, n int, f func(context.Context, *symmem.World) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	require.NoError(t, symmem.Run(ctx, n, f))
 }
@@ -323,8 +323,7 @@ func TestCancelRevokesTheTeam(t *testing.T) {
 			return err
 		}
 		if w.Rank() == 0 {
-			short, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
-			defer cancel()
+			short := ranktest.Inside(ctx, context.DeadlineExceeded)
 			if err := s.Run(short, new(ce.Batch)); !errors.Is(err, symmem.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
 				return fmt.Errorf("rank 0: %v", err)
 			}

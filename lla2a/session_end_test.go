@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/lla2a"
 	"github.com/symwin/symwin/symmem"
 )
@@ -50,10 +51,10 @@ var ends = map[string]struct {
 	left time.Duration                        // to rank 0's deadline
 	is   error
 }{
-	"abort":    {end: func(w *symmem.World, _ func()) { w.Abort(errors.New("enough")) }, left: time.Minute, is: symmem.ErrAborted},
-	"cancel":   {end: func(_ *symmem.World, cancel func()) { cancel() }, left: time.Minute, is: context.Canceled},
+	"abort":    {end: func(w *symmem.World, _ func()) { w.Abort(errors.New("enough")) }, left: ranktest.Watchdog, is: symmem.ErrAborted},
+	"cancel":   {end: func(_ *symmem.World, cancel func()) { cancel() }, left: ranktest.Watchdog, is: context.Canceled},
 	"deadline": {end: func(*symmem.World, func()) {}, left: 5 * time.Millisecond, is: context.DeadlineExceeded},
-	"left":     {end: func(w *symmem.World, _ func()) { _ = w.Close() }, left: time.Minute, is: symmem.ErrLeft},
+	"left":     {end: func(w *symmem.World, _ func()) { _ = w.Close() }, left: ranktest.Watchdog, is: symmem.ErrLeft},
 }
 
 // TestEveryWaitEnds: whatever waits ends by an abort, a cancellation, a deadline

@@ -45,7 +45,7 @@ func joined(f func(context.Context, *symmem.World) error) ranktest.Scenario {
 // run runs f as n ranks of this process. The deadline is a watchdog.
 func run(t *testing.T, n int, f func(context.Context, *symmem.World) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	require.NoError(t, symmem.Run(ctx, n, f))
 }

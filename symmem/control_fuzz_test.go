@@ -112,7 +112,7 @@ func FuzzLook(f *testing.F) {
 func FuzzControl(f *testing.F) {
 	corpus(f)
 	f.Fuzz(func(t *testing.T, data []byte, pace uint8) {
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		o := Options{Size: 3, Window: MinWindow, Stall: 2 * time.Millisecond, StallReport: time.Millisecond, Report: func(string) {}}
 		var control atomic.Pointer[[]byte]

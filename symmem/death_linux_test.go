@@ -58,14 +58,14 @@ func TestAllKilledInEveryPhaseOfJoining(t *testing.T) {
 				var ranks []*ranktest.Rank
 				if phase == "opened" || phase == "attached" { // the second rank's phases
 					ranks = append(ranks, j.Add(0, 2, "join-only", extra...))
-					awaitNamed(t, j.Name)
+					awaitCome(t, j.Name, 1)
 					ranks = append(ranks, j.Add(1, 2, "join-only", stopped...))
 					ranks[1].Await(t, "at "+phase)
 				} else {
 					ranks = append(ranks, j.Add(0, 2, "join-only", stopped...))
 					if phase == "named" || phase == "right" || phase == "looked" || phase == "unlinked" {
 						ranks = append(ranks, j.Add(1, 2, "join-only", stopped...))
-						require.True(t, within(func() bool {
+						require.True(t, ranktest.Within(func() bool {
 							return ranks[0].Output() != "" || ranks[1].Output() != ""
 						}), "nobody came to phase %s", phase)
 					} else {
@@ -91,7 +91,7 @@ func TestAllKilledInEveryPhaseOfJoining(t *testing.T) {
 				if phase == "unnamed" || phase == "locked" || phase == "sized" || phase == "written" || phase == "linked" || phase == "reopened" || phase == "held" {
 					alone.Await(t, "at "+phase)
 				} else {
-					awaitNamed(t, j.Name)
+					awaitCome(t, j.Name, 1)
 				}
 				alone.Signal(9)
 				alone.Wait()

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -60,21 +59,11 @@ func hosted(t *testing.T, n int, scenario string) (*symmem.Host, *ranktest.Job) 
 func observed(t *testing.T, h *symmem.Host, want func(symmem.Snapshot) bool) symmem.Snapshot {
 	t.Helper()
 	var s symmem.Snapshot
-	if !within(func() bool { s = h.Observe(); return want(s) }) {
+	if !ranktest.Within(func() bool { s = h.Observe(); return want(s) }) {
 		text, _ := json.MarshalIndent(s, "", " ")
 		t.Fatalf("never seen; last: %s", text)
 	}
 	return s
-}
-
-// within reports whether something comes true before a watchdog barks.
-func within(f func() bool) bool {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if f() {
-			return true
-		}
-	}
-	return false
 }
 
 func TestHostSeesWhoWaitsForWhom(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -38,7 +38,7 @@ func TestBarrierInProcess(t *testing.T) {
 }
 
 func TestMismatchInProcess(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	errs := make([]error, 3)
 	err := symmem.Run(ctx, 3, func(ctx context.Context, w *symmem.World) error {

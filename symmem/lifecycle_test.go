@@ -40,7 +40,7 @@ func inWorld(f func(context.Context, *symmem.World) error) ranktest.Scenario {
 func inBoth(t *testing.T, n int, scenario string, f func(context.Context, *symmem.World) error) {
 	t.Helper()
 	t.Run("in process", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 		defer cancel()
 		require.NoError(t, symmem.Run(ctx, n, f))
 	})
@@ -58,7 +58,7 @@ func barrierBeside(ctx context.Context, team *symmem.Team) error {
 
 // inside waits until a barrierBeside of this rank has begun.
 func inside(team *symmem.Team) error {
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); runtime.Gosched() {
+	for end := time.Now().Add(ranktest.Watchdog); time.Now().Before(end); runtime.Gosched() {
 		// The gate refuses a second one only while somebody is inside, and a done
 		// context refuses it otherwise: this asks without calling.
 		done, cancel := context.WithCancel(context.Background())
@@ -165,9 +165,7 @@ func cancelled(ctx context.Context, w *symmem.World) error {
 		return fmt.Errorf("after calls that do not count: %w", err)
 	}
 	if w.Rank() == 1 {
-		soon, cancel := context.WithCancel(ctx)
-		time.AfterFunc(20*time.Millisecond, cancel)
-		err := sub.Barrier(soon)
+		err := sub.Barrier(ranktest.Inside(ctx, context.Canceled))
 		var late *symmem.TimeoutError
 		if !errors.Is(err, context.Canceled) || !errors.As(err, &late) || len(late.Missing) == 0 || late.Missing[0] == 1 {
 			return fmt.Errorf("inside: %v", err)

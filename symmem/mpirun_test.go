@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -31,7 +31,7 @@ func mpirun(t *testing.T, launcher string, n int, scenario string, shell bool, e
 	if err != nil {
 		t.Skipf("no %s here (Debian: apt-get install openmpi-bin mpich)", launcher)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer stop()
 	self, err := os.Executable()
 	require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -114,20 +113,10 @@ func TestBackings(t *testing.T) {
 func TestMemfdOfADeadCreator(t *testing.T) {
 	j := ranktest.New(t)
 	a := j.Add(0, 2, "join-only", "SYMWIN_BACKING=memfd")
-	awaitNamed(t, j.Name)
+	awaitCome(t, j.Name, 1)
 	a.Signal(9)
 	a.Wait()
 	b := j.Add(1, 2, "join-only", "SYMWIN_BACKING=memfd", "SYMWIN_JOIN_TIMEOUT=1")
 	require.Equal(t, 1, b.Wait())
 	require.Regexp(t, "rank 0 .*did not come|died while joining", b.Output()) // of a new region, or of the dead one
-}
-
-// awaitNamed waits until a job's region has its name.
-func awaitNamed(t *testing.T, job string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(shm.Dir(), shm.Name(job)))
-		return err == nil
-	}, 20*time.Second, time.Millisecond)
-	time.Sleep(20 * time.Millisecond) // and its creator has come, most likely
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -308,7 +309,7 @@ func TestVainAllocsDoNotDisturb(t *testing.T) {
 func TestRandomProgram(t *testing.T) {
 	const seed = 20
 	t.Logf("seed %d", seed)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	require.NoError(t, symmem.RunWith(ctx, symmem.Options{Size: 4, Window: 2 << 20}, func(ctx context.Context, w *symmem.World) error {
 		return program(ctx, w, seed, 150)

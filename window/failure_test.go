@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
 )
@@ -29,9 +30,7 @@ func TestGivingUpAnAllocRevokesTheTeam(t *testing.T) {
 		}
 		switch w.Rank() {
 		case 0:
-			short, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
-			defer cancel()
-			_, errs[0] = window.Alloc[byte](short, w, 1<<20)
+			_, errs[0] = window.Alloc[byte](ranktest.Inside(ctx, context.DeadlineExceeded), w, 1<<20)
 		case 1:
 			_, errs[1] = window.Alloc[byte](ctx, w, 1<<20)
 		case 2: // comes when it is over
@@ -81,8 +80,7 @@ func TestGivingUpAnOpeningKeepsTheMemory(t *testing.T) {
 		}
 		if color == 0 {
 			if w.Rank() == 0 {
-				short, cancel := context.WithTimeout(ctx, 5*time.Millisecond)
-				defer cancel()
+				short := ranktest.Inside(ctx, context.DeadlineExceeded)
 				if _, err := window.OpenArea(short, pairs[0], opening(1), 9<<20); !errors.Is(err, symmem.ErrTimeout) {
 					return fmt.Errorf("nobody came, and yet: %v", err)
 				}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,7 +19,7 @@ var sizes = []int{1, 2, 3, 5, 8, 16}
 // deadline is a watchdog.
 func run(t *testing.T, n int, f func(context.Context, *symmem.World) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	require.NoError(t, symmem.Run(ctx, n, f))
 }

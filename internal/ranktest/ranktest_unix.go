@@ -43,7 +43,7 @@ func Main(m *testing.M, scenarios map[string]Scenario) {
 		fmt.Fprintln(os.Stderr, "no scenario", name)
 		os.Exit(3)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), watchdog)
+	ctx, cancel := context.WithTimeout(context.Background(), Watchdog)
 	defer cancel()
 	if err := s(ctx); err != nil {
 		fmt.Println("error:", err)
@@ -52,8 +52,19 @@ func Main(m *testing.M, scenarios map[string]Scenario) {
 	os.Exit(0)
 }
 
-// watchdog ends what hangs; no test judges a time by it.
-const watchdog = 60 * time.Second
+// Watchdog ends what hangs; no test judges a time by it. A machine may be slow and
+// full of other work, and still a package's tests have five minutes.
+const Watchdog = 3 * time.Minute
+
+// Within reports whether something comes true before the watchdog barks.
+func Within(f func() bool) bool {
+	for end := time.Now().Add(Watchdog); !f(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+	}
+	return true
+}
 
 // Job is a set of rank processes.
 type Job struct {
@@ -111,7 +122,8 @@ func (j *Job) Add(rank, size int, scenario string, extra ...string) *Rank {
 	j.t.Helper()
 	r := &Rank{cmd: exec.Command("/proc/self/exe", "-test.run=^$")}
 	r.cmd.Env = append(os.Environ(), scenarioVar+"="+scenario,
-		env.KeyJob+"="+j.Name, env.KeyRank+"="+strconv.Itoa(rank), env.KeySize+"="+strconv.Itoa(size), env.KeyWindow+"=64M")
+		env.KeyJob+"="+j.Name, env.KeyRank+"="+strconv.Itoa(rank), env.KeySize+"="+strconv.Itoa(size), env.KeyWindow+"=64M",
+		env.KeyJoinTimeout+"="+Watchdog.String())
 	// The race detector's runtime would sleep for a second at every rank's end.
 	r.cmd.Env = append(r.cmd.Env, "GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	r.cmd.Env = append(r.cmd.Env, extra...)
@@ -135,7 +147,7 @@ func (r *Rank) Signal(s syscall.Signal) { _ = r.cmd.Process.Signal(s) }
 // Wait waits for the rank's end and returns its exit code, 128+n for signal n.
 func (r *Rank) Wait() int {
 	r.once.Do(func() {
-		stop := time.AfterFunc(watchdog, func() { _ = r.cmd.Process.Signal(syscall.SIGQUIT) })
+		stop := time.AfterFunc(Watchdog, func() { _ = r.cmd.Process.Signal(syscall.SIGQUIT) })
 		r.waited = r.cmd.Wait()
 		stop.Stop()
 	})
@@ -149,13 +161,8 @@ func (r *Rank) Wait() int {
 // Await waits until the rank has printed text.
 func (r *Rank) Await(t testing.TB, text string) {
 	t.Helper()
-	for end := time.Now().Add(watchdog); ; time.Sleep(time.Millisecond) {
-		if strings.Contains(r.Output(), text) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("rank never said %q; it said:\n%s", text, r.Output())
-		}
+	if !Within(func() bool { return strings.Contains(r.Output(), text) }) {
+		t.Fatalf("rank never said %q; it said:\n%s", text, r.Output())
 	}
 }
 
