@@ -14,6 +14,7 @@ import (
 // TestMain gives every test run directories of its own, and fails it for anything
 // that is left in them, for processes, goroutines and shared memory.
 func TestMain(m *testing.M) {
+	startTimeout, versionTimeout, buildTimeout, lastWords = watchdog, watchdog, watchdog, watchdog
 	if role := os.Getenv("PEERS_TEST_ROLE"); role != "" {
 		os.Unsetenv("PEERS_TEST_ROLE")
 		os.Exit(roles[role](os.Args[1:]))

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// How long a program may take that only says its version, and a compiler.
-const (
+// How long a program may take that only says its version, and a compiler. Tests give
+// them longer.
+var (
 	versionTimeout = 10 * time.Second
 	buildTimeout   = time.Minute
 )

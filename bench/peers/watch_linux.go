@@ -35,8 +35,9 @@ func (t *tree) watch() {
 	}()
 }
 
-// lastWords is how long a launcher gets to say what became of its rank.
-const lastWords = time.Second
+// lastWords is how long a launcher gets to say what became of its rank. Tests give
+// it longer.
+var lastWords = time.Second
 
 // bereaved is the error of a talk of whose tree a process has ended.
 func (c *talk) bereaved() error {
