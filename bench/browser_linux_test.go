@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/symwin/symwin/internal/ranktest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +21,7 @@ import (
 // reader would see.
 const browserLook = `<script>addEventListener('load',()=>{
 const shown=e=>e.getBoundingClientRect().width>0, svgs=[...document.querySelectorAll('svg')].filter(shown);
-const heights=svgs.flatMap(s=>[...s.querySelectorAll('text')].map(t=>t.getBoundingClientRect().height));
+const heights=svgs.flatMap(s=>[...s.querySelectorAll('text')].map(t=>parseFloat(getComputedStyle(t).fontSize)*t.getScreenCTM().a));
 parent.postMessage(JSON.stringify({width:innerWidth,scroll:document.documentElement.scrollWidth,
 svgs:svgs.length,widest:Math.max(...svgs.map(s=>s.getBoundingClientRect().width)),letters:Math.min(...heights),
 tables:[...document.querySelectorAll('table')].filter(shown).length,
@@ -50,7 +51,7 @@ func TestReportInABrowser(t *testing.T) {
 		{360, nil, "rgb(255, 255, 255)"},
 		{1600, []string{"--blink-settings=preferredColorScheme=0"}, "rgb(22, 23, 26)"},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 		defer cancel()
 		frame := filepath.Join(dir, "frame.html")
 		require.NoError(t, os.WriteFile(frame, fmt.Appendf(nil, browserFrame, c.width), 0o644))
@@ -73,7 +74,7 @@ func TestReportInABrowser(t *testing.T) {
 		require.LessOrEqual(t, page.Widest, float64(c.width), "nor does a drawing of two CPUs")
 		require.Equal(t, 4, page.SVGs, "of each drawing the one for this width")
 		require.Equal(t, 4, page.Tables)
-		require.Greater(t, page.Letters, 11.0, "the smallest letters in a drawing, in pixels")
+		require.Greater(t, page.Letters, 10.0, "the smallest letters in a drawing, in pixels of their size, which no font changes")
 		require.Equal(t, c.ground, page.Ground, "light or dark")
 		require.NotEqual(t, page.Ground, page.Line)
 		require.Zero(t, page.Fetched)

@@ -15,16 +15,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/internal/shm"
 )
 
 // shmrunBench runs "shmrun bench" with ranks that are processes.
 func shmrunBench(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	var out, errs bytes.Buffer
 	code = Main(ctx, args, &out, &errs)
@@ -189,19 +189,22 @@ func TestASharedMemoryFileSystemThatIsTooSmallIsToldBefore(t *testing.T) {
 
 // A measurement without ranks ends by a signal as one with ranks does.
 func TestStartsEndByASignal(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	var stderr bytes.Buffer
 	c := exec.CommandContext(ctx, "/proc/self/exe", "bench", "startup", "-n", "1", "-i", "1000000", "--reps", "1")
 	c.Stderr = &stderr
 	require.NoError(t, c.Start())
-	require.Eventually(t, func() bool { // from its first child on, the launcher looks after signals
+	require.True(t, ranktest.Within(func() bool { // a start is measured
 		lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", c.Process.Pid))
 		return slices.ContainsFunc(lists, func(list string) bool {
-			children, err := os.ReadFile(list)
-			return err == nil && len(children) > 0
+			children, _ := os.ReadFile(list)
+			return slices.ContainsFunc(strings.Fields(string(children)), func(pid string) bool {
+				command, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+				return bytes.HasSuffix(command, []byte("\x00true\x00"))
+			})
 		})
-	}, time.Minute, time.Millisecond)
+	}))
 	require.NoError(t, c.Process.Signal(syscall.SIGTERM))
 	require.Error(t, c.Wait())
 	require.Equal(t, 128+15, c.ProcessState.ExitCode(), stderr.String())
@@ -224,11 +227,11 @@ func TestTheMemoryOfTheLimitCounts(t *testing.T) {
 // Sizes that nobody asked for do not stand in the way.
 func TestDefaultSizesAreThoseThatFit(t *testing.T) {
 	for line, most := range map[string]int64{
-		"latency --engine ll16": maxElement,
-		"alltoall --window 2M":  512 << 10,
-		"alltoall -b 4M":        4 << 20,
-		"alltoall -e 4":         4,
-		"alltoall -n 2":         1 << 20,
+		"latency --engine ll16":     maxElement,
+		"alltoall -n 2 --window 2M": 512 << 10,
+		"alltoall -b 4M":            4 << 20,
+		"alltoall -e 4":             4,
+		"alltoall -n 2":             1 << 20,
 	} {
 		q, err := parse(strings.Fields(line))
 		require.NoError(t, err)
@@ -251,7 +254,7 @@ func TestHelp(t *testing.T) {
 // A reader that goes away ends the measurement.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	var stderr bytes.Buffer
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	code := Main(ctx, []string{"barrier", "-n", "2", "-i", "1"}, gone{}, &stderr)
 	require.Equal(t, exitFailed, code)

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -19,7 +19,7 @@ import (
 // exercises of every rank.
 func inProcess(t *testing.T, line string, tamper func(rank int, x *exercise)) []Row {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	q, err := parse(append(strings.Fields(line), "--window", "16M", "-i", "1", "--reps", "1"))
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/symwin/symwin/bench/peers"
+	"github.com/symwin/symwin/internal/ranktest"
 )
 
 // fake is a peer that takes 50 µs for everything, until it fails.
@@ -40,11 +41,11 @@ func (f *fake) Measure(_ context.Context, p peers.Point) (peers.Slice, error) {
 // withFakes runs the command with peers that are none.
 func withFakes(t *testing.T, line string) (code int, stdout, stderr string, closed []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), ranktest.Watchdog)
 	defer cancel()
 	var out, errs bytes.Buffer
 	code = mainWith(ctx, strings.Fields(line), &out, &errs, func(_ context.Context, name string, job peers.Job) (peers.Peer, error) {
-		if job.Op != "alltoall" || job.Ranks != 2 || job.MaxBytes != 64 || job.Touch != "read" || len(job.Plan) != job.Ranks {
+		if job.Op != "alltoall" || job.Ranks != 2 || job.MaxBytes != 64 || job.Touch != "read" || len(job.CPUs) >= job.Ranks && len(job.Plan) != job.Ranks {
 			return nil, fmt.Errorf("opened for %+v", job)
 		}
 		f := &fake{name: name, closed: &closed}
