@@ -18,6 +18,7 @@ import (
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/internal/shm"
+	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 )
 
@@ -71,9 +72,14 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// allowed are the conditions [confine:WHAT…]: whether this machine lets programs be
-// confined like that.
+// allowed are the conditions [confine:WHAT…], whether this machine lets programs be
+// confined like that, and [cpus:N], whether it has so many for us.
 func allowed(condition string) (bool, error) {
+	if n, ok := strings.CutPrefix(condition, "cpus:"); ok {
+		machine, err := topo.Here()
+		want, bad := strconv.Atoi(n)
+		return len(machine) >= want, errors.Join(err, bad)
+	}
 	what, ok := strings.CutPrefix(condition, "confine:")
 	if !ok {
 		return false, fmt.Errorf("no condition %q", condition)
