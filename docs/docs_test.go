@@ -18,6 +18,7 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
+	"github.com/symwin/symwin/internal/ranktest"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -31,7 +32,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -184,7 +184,7 @@ func likeTheRepository(t *testing.T) string {
 
 // bash runs a script and returns what it writes.
 func bash(t *testing.T, dir, shm, script string) (string, error) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), ranktest.Watchdog)
 	defer cancel()
 	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail")
 	c.Stdin, c.Dir = strings.NewReader(script), dir
@@ -208,7 +208,7 @@ func TestCommandsRun(t *testing.T) {
 	here, err := filepath.Abs(root)
 	require.NoError(t, err)
 	// Pages clean up, too; what other tests have left to be found is not theirs.
-	shm, err := os.MkdirTemp("/dev/shm", "pages-*")
+	shm, err := ranktest.ShmDir("pages-*")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.Remove(shm), "the pages' jobs have left something") })
 	h := helps{dir: dir, known: map[string]flags{}}

@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Condition:           allowed,
 		Setup: func(e *testscript.Env) error {
-			dir, err := os.MkdirTemp("/dev/shm", "shmrun-test-")
+			dir, err := ranktest.ShmDir("shmrun-test-")
 			if err != nil {
 				return err
 			}
@@ -122,11 +122,11 @@ func lineCount(ts *testscript.TestScript, neg bool, args []string) {
 
 // until TEXT PROGRAM ARGS… runs a program until its output contains the text.
 func until(ts *testscript.TestScript, neg bool, args []string) {
-	for range 3000 {
-		if err := ts.Exec(args[1], args[2:]...); err == nil && strings.Contains(ts.ReadFile("stdout"), args[0]) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if ranktest.Within(func() bool {
+		err := ts.Exec(args[1], args[2:]...)
+		return err == nil && strings.Contains(ts.ReadFile("stdout"), args[0])
+	}) {
+		return
 	}
 	ts.Fatalf("%q did not come: %s", args[0], ts.ReadFile("stdout"))
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/symwin/symwin/internal/ranktest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -61,7 +62,7 @@ func TestARankIsKilledInTheMiddleOfACount(t *testing.T) {
 	}
 	for _, victim := range []int{0, 1, 2} {
 		t.Run(fmt.Sprint(victim), func(t *testing.T) {
-			names, err := os.MkdirTemp("/dev/shm", "wordcount-test-") // of the regions
+			names, err := ranktest.ShmDir("wordcount-test-") // of the regions
 			require.NoError(t, err)
 			defer os.RemoveAll(names)
 			c := exec.CommandContext(t.Context(), shmrun, "-n", "3", wordcount, dir)
@@ -70,10 +71,10 @@ func TestARankIsKilledInTheMiddleOfACount(t *testing.T) {
 			c.Env = append(os.Environ(), "SYMWIN_SHM_DIR="+names)
 			require.NoError(t, c.Start())
 			// A hang is ended by SIGTERM, so that nothing is left by the test either.
-			watch := time.AfterFunc(time.Minute, func() { _ = c.Process.Signal(unix.SIGTERM) })
+			watch := time.AfterFunc(ranktest.Watchdog, func() { _ = c.Process.Signal(unix.SIGTERM) })
 			defer watch.Stop()
 
-			require.Eventually(t, func() bool {
+			require.True(t, ranktest.Within(func() bool {
 				_, rank := processes(wordcount)
 				for r := range 3 {
 					if pid, ok := rank[r]; !ok || !reads(pid, hole) {
@@ -81,7 +82,7 @@ func TestARankIsKilledInTheMiddleOfACount(t *testing.T) {
 					}
 				}
 				return unix.Kill(rank[victim], unix.SIGKILL) == nil
-			}, 30*time.Second, 10*time.Millisecond)
+			}))
 
 			err = c.Wait()
 			var exit *exec.ExitError
@@ -98,10 +99,10 @@ func TestARankIsKilledInTheMiddleOfACount(t *testing.T) {
 			require.Empty(t, left)
 			ranks, _ := processes(wordcount)
 			require.Empty(t, ranks)
-			require.Eventually(t, func() bool { // its guardian sees shmrun's end
+			require.True(t, ranktest.Within(func() bool { // its guardian sees shmrun's end
 				launchers, _ := processes(shmrun)
 				return len(launchers) == 0
-			}, 10*time.Second, 10*time.Millisecond)
+			}))
 		})
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"github.com/symwin/symwin/examples/internal/programtest"
+	"github.com/symwin/symwin/internal/ranktest"
 )
 
 // A file with a lease on it cannot be opened without waiting, not by root either.
@@ -78,7 +78,7 @@ func openToAll(t *testing.T) string {
 
 // execute runs a command and ends it if it hangs.
 func execute(t *testing.T, as *syscall.Credential, command ...string) (stdout, stderr string, code int) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), ranktest.Watchdog)
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], command[1:]...)
 	var out, errs bytes.Buffer

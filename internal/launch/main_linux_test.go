@@ -22,6 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 	"go.uber.org/goleak"
 )
@@ -35,7 +36,7 @@ const (
 )
 
 // watchdog bounds whatever must happen at some time. It judges no speed.
-const watchdog = 30 * time.Second
+const watchdog = ranktest.Watchdog
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 		os.Exit(roles[role](os.Args[1:]))
 	}
 	os.Exit(func() int {
-		dir, err := os.MkdirTemp("/dev/shm", "launch-test-")
+		dir, err := ranktest.ShmDir("launch-test-")
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

@@ -66,6 +66,16 @@ func Within(f func() bool) bool {
 	return true
 }
 
+// ShmDir makes a directory for regions where they usually are, and among the
+// temporary files where that is not to be written to.
+func ShmDir(pattern string) (string, error) {
+	dir, err := os.MkdirTemp(shm.Dir(), pattern)
+	if err != nil {
+		dir, err = os.MkdirTemp("", pattern)
+	}
+	return dir, err
+}
+
 // Job is a set of rank processes.
 type Job struct {
 	t     testing.TB
