@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/symwin/symwin/internal/ranktest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/ranktest"
 )
 
 // browserLook is added to the page, which itself has no script: it tells what the

@@ -18,7 +18,6 @@ import (
 	"context"
 	"encoding/xml"
 	"fmt"
-	"github.com/symwin/symwin/internal/ranktest"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -34,6 +33,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/internal/ranktest"
 )
 
 const root = ".."

@@ -339,7 +339,7 @@ func TestStoppedTimeIsNotWaiting(t *testing.T) {
 	r := job.Ranks[0]
 	r.Await(t, "waits")
 	r.Signal(syscall.SIGSTOP)
-	require.Eventually(t, func() bool { return state(t, r) == "T" }, time.Minute, time.Millisecond)
+	require.True(t, ranktest.Within(func() bool { return state(t, r) == "T" }))
 	start := time.Now()
 	time.Sleep(500 * time.Millisecond)
 	stopped := time.Since(start)

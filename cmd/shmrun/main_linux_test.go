@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,11 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			e.Setenv("TOOLS", tools)
+			cpus, err := topo.Usable()
+			if err != nil {
+				return err
+			}
+			e.Setenv("CPU", strconv.Itoa(cpus[0]))
 			e.Defer(func() {
 				left, err := os.ReadDir(dir)
 				require.NoError(t, err)
@@ -190,6 +196,9 @@ func member() {
 			case "pause":
 				time.Sleep(time.Hour)
 			case "panic":
+				for !waited(w) {
+					time.Sleep(time.Millisecond)
+				}
 				panic("rank 0's own panic")
 			case "vanish":
 				os.Exit(3)
@@ -202,6 +211,17 @@ func member() {
 		os.Exit(1)
 	}
 	fmt.Printf("rank %d of %d\n", w.Rank(), w.Size())
+}
+
+// waited reports whether all other ranks wait by now.
+func waited(w *symmem.World) bool {
+	found, _ := symmem.Regions()
+	for _, f := range found {
+		if s, err := symmem.Observe(f.Pid, f.Fd); err == nil && s.Job == w.Job() {
+			return !slices.ContainsFunc(s.Ranks, func(r symmem.RankState) bool { return r.Rank != w.Rank() && len(r.Waits) == 0 })
+		}
+	}
+	return false
 }
 
 // leaveName leaves a name as a job does that is killed while joining.

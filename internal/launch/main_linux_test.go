@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -208,7 +209,7 @@ func member(args []string) int {
 		return 5
 	case "late2":
 		_ = w.Team().Barrier(ctx)
-		time.Sleep(200 * time.Millisecond)
+		waitForOthers(w, func(r symmem.RankState) bool { return r.Life == symmem.Left })
 		w.Close()
 		return 2
 	case "barrier":
@@ -230,6 +231,11 @@ func member(args []string) int {
 
 // waitForBarrier returns when all other ranks are seen waiting in their barrier.
 func waitForBarrier(w *symmem.World) {
+	waitForOthers(w, func(r symmem.RankState) bool { return len(r.Waits) > 0 })
+}
+
+// waitForOthers returns when all other ranks are seen to be as wanted.
+func waitForOthers(w *symmem.World, want func(symmem.RankState) bool) {
 	for {
 		found, _ := symmem.Regions()
 		for _, f := range found {
@@ -237,13 +243,7 @@ func waitForBarrier(w *symmem.World) {
 			if err != nil || s.Job != w.Job() {
 				continue
 			}
-			waiting := 0
-			for _, r := range s.Ranks {
-				if r.Rank != w.Rank() && len(r.Waits) > 0 {
-					waiting++
-				}
-			}
-			if waiting == w.Size()-1 {
+			if !slices.ContainsFunc(s.Ranks, func(r symmem.RankState) bool { return r.Rank != w.Rank() && !want(r) }) {
 				return
 			}
 		}
@@ -282,9 +282,9 @@ func signals([]string) int {
 
 // stubborn survives what can be survived, and has a child that does too.
 func stubborn(args []string) int {
-	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	signal.Ignore(syscall.SIGHUP, syscall.SIGQUIT)
 	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, syscall.SIGINT)
+	signal.Notify(interrupts, syscall.SIGINT, syscall.SIGTERM)
 	if len(args) > 0 {
 		for range interrupts {
 		}
@@ -362,15 +362,22 @@ func startLauncher(t *testing.T, args ...string) *child {
 // expect reads n lines and returns them.
 func (c *child) expect(t *testing.T, n int) []string {
 	t.Helper()
+	got, err := c.lines(n)
+	require.NoError(t, err, "%q", got)
+	return got
+}
+
+func (c *child) lines(n int) (got []string, err error) {
 	timer := time.AfterFunc(watchdog, func() { c.Process.Kill() })
 	defer timer.Stop()
-	var got []string
 	for range n {
 		line, err := c.out.ReadString('\n')
-		require.NoError(t, err, "%q", got)
+		if err != nil {
+			return got, err
+		}
 		got = append(got, strings.TrimSpace(line))
 	}
-	return got
+	return got, nil
 }
 
 // end waits for the launcher and returns its exit code.
