@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,11 +127,13 @@ func lineCount(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// until TEXT PROGRAM ARGS… runs a program until its output contains the text.
+// until REGEXP PROGRAM ARGS… runs a program until its output matches.
 func until(ts *testscript.TestScript, neg bool, args []string) {
+	wanted, err := regexp.Compile(args[0])
+	ts.Check(err)
 	if ranktest.Within(func() bool {
 		err := ts.Exec(args[1], args[2:]...)
-		return err == nil && strings.Contains(ts.ReadFile("stdout"), args[0])
+		return err == nil && wanted.MatchString(ts.ReadFile("stdout"))
 	}) {
 		return
 	}
