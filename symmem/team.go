@@ -2,6 +2,7 @@ package symmem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -218,7 +219,7 @@ func (t *Team) Ended() bool { return t.ended() }
 // usable reports why no operation may start on the team.
 func (t *Team) usable() error {
 	if err := t.w.usable(); err != nil {
-		return err
+		return t.since(err)
 	}
 	if t.closed.Load() {
 		return fmt.Errorf("team %d is %w", t.number, ErrClosed)
@@ -240,7 +241,7 @@ func (t *Team) Usable() error {
 // inspect is the team's part of looking behind the spin.
 func (t *Team) inspect() error {
 	if err := t.w.inspect(); err != nil {
-		return err
+		return t.since(err)
 	}
 	if t.revoked.Load() != t.intact {
 		err := t.revocation()
@@ -248,6 +249,16 @@ func (t *Team) inspect() error {
 		return err
 	}
 	return nil
+}
+
+// since is the world's end as the team tells it. One that was given up before tells
+// that first: whoever gave it up may just have ended of that, without Close, and
+// would be all that the others hear of.
+func (t *Team) since(end error) error {
+	if errors.Is(end, ErrClosed) || errors.Is(end, ErrRegion) || t.revoked.Load() == t.intact {
+		return end
+	}
+	return fmt.Errorf("%w; since then %w", t.revocation(), end)
 }
 
 // Revoke ends the team for all members because this one gives up a collective

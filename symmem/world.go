@@ -182,7 +182,8 @@ func (w *World) abortError() error {
 	if !ok {
 		return nil
 	}
-	return a.err(w.r.dead())
+	w.mine.who.hears.Store(1)
+	return a.err(w.r.fallen())
 }
 
 // inspect is the world's part of looking behind the spin.
