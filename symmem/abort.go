@@ -65,7 +65,7 @@ func kindOf(err error) AbortKind {
 		return AbortTimeout
 	case errors.Is(err, ErrRegion):
 		return AbortRegion
-	case errors.Is(err, ErrLeft):
+	case errors.Is(err, ErrLeft), errors.Is(err, ErrClosed):
 		return AbortLeft
 	case errors.Is(err, context.Canceled):
 		return AbortCanceled

@@ -265,18 +265,23 @@ func (t *Team) since(end error) error {
 // between two of its calls: err says why. Agreed errors (ErrNoSpace, ErrTooShort)
 // are no reason to. It returns err.
 func (t *Team) Revoke(err error) error {
-	if err != nil {
+	if err != nil && !t.w.closed.Load() {
 		t.revoke(err)
 	}
 	return err
 }
 
 // revoke ends the team because this member gave up a collective: err says why.
-// A world that is aborted needs none of it.
+// A world that is aborted needs none of it; one that this rank closes meanwhile does,
+// and is still mapped if the caller is inside a gate: a peer that reads this rank's
+// memory must not take what the program writes there next for what it sent. Lanes of
+// one team may give up at once.
 func (t *Team) revoke(err error) {
-	if t.w.closed.Load() || t.w.r.head.abort.Load() != 0 {
+	if t.w.r.head.abort.Load() != 0 {
 		return
 	}
+	t.w.abortMu.Lock()
+	defer t.w.abortMu.Unlock()
 	if t.revoked.Load() == t.intact {
 		t.mine.kind = uint32(kindOf(err))
 		t.mine.length = uint32(copy(t.mine.text[:], err.Error()))
