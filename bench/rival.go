@@ -39,6 +39,9 @@ func openRivals(ctx context.Context, j *job, open opener) (rivals []*rival) {
 		job.MaxBytes = slices.Max(j.sizes)
 	}
 	for _, name := range j.peers {
+		if ctx.Err() != nil {
+			break
+		}
 		var err error
 		r := &rival{name: name}
 		if r.peer, err = open(ctx, name, job); err != nil {
