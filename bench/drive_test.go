@@ -15,7 +15,7 @@ type numbered struct{ k int }
 
 func (n *numbered) measure(context.Context, point) (slice, error) {
 	n.k++
-	return slice{Blocks: []time.Duration{time.Duration(n.k) * time.Microsecond}, Ops: 1, Wrong: 1}, nil
+	return slice{Blocks: []time.Duration{time.Duration(n.k) * time.Microsecond}, Ops: 1, Wrong: 1, Looked: true}, nil
 }
 
 func TestARowIsOfOneState(t *testing.T) {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -116,12 +115,12 @@ func flagSet(q *request) *pflag.FlagSet {
 	}, "on", "off")
 	fs.BoolVar(&q.inPlace, "inplace", false, "source and destination are the same memory")
 	oneOf("dst", "`WHERE` the data of a collective arrives: window (default; one copy), private (any memory, the engine copies out)", &q.dst, dstWindow, dstPrivate)
-	fs.BoolVar(&q.tails, "tails", false, "for each row also time single operations, in a pass of their own: a # line with p50 to p99.99")
+	fs.BoolVar(&q.tails, "tails", false, "for each row also time single operations (round trips and flights of messages as a whole, and then divided), in a pass of their own: a # line with p50 to p99.99")
 	oneOf("format", "`FORMAT` of the rows: table (default), json (an object a line), csv, gobench (for benchstat)", &q.format, formats...)
 	file := func(to *string) func(string) error {
 		return func(s string) error {
 			if s == "" {
-				return errors.New("it is the name of a file")
+				return fmt.Errorf("%q is no name of a file", s)
 			}
 			*to = s
 			return nil

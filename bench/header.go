@@ -40,7 +40,7 @@ func header(w io.Writer, j *job, m Meta) error {
 		fmt.Sprintf("%s: %s", j.op.name, j.op.text),
 		strings.TrimSuffix(strings.Join([]string{m.Host, m.CPU, m.Kernel, m.Go, "symwin " + m.Commit}, "; "), "; symwin "),
 		fmt.Sprintf("%s, %s; engine %s%s", count(j.Ranks, "rank"), m.Bind, j.engine, j.wherein()),
-		fmt.Sprintf("times in µs, the slowest rank's, over blocks of at least %v; GB/s in 1e9; of limit: p50 ÷ what the machine allows", blockFor(j.Ranks, len(j.CPUs))),
+		fmt.Sprintf("times in µs, the slowest rank's, over %s; GB/s in 1e9; of limit: p50 ÷ what the machine allows", j.blocks()),
 		m.Command,
 	}
 	if j.op.total != nil {

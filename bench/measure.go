@@ -19,6 +19,7 @@ type slice struct {
 	Blocks []time.Duration `json:"blocks"`         // each as long as it took its slowest rank
 	Ops    int             `json:"ops"`            // in a block; of a round trip, halves
 	Wrong  int             `json:"wrong"`          // bytes
+	Looked bool            `json:"looked"`         // for them: something was compared
 	Note   string          `json:"note,omitempty"` // how it was done, where there is a choice
 }
 
@@ -123,8 +124,8 @@ func (m *meter) planned(ctx context.Context, s *stint, plan plan, wrong *int) (s
 	if err != nil {
 		return slice{}, err
 	}
-	all, sum, err := m.board.gather(ctx, blocks, *wrong)
-	return slice{Blocks: slowest(all), Ops: plan.ops * max(s.units, 1), Wrong: sum, Note: s.note}, err
+	all, sum, looked, err := m.board.gather(ctx, blocks, *wrong, s.Check && s.compares())
+	return slice{Blocks: slowest(all), Ops: plan.ops * max(s.units, 1), Wrong: sum, Looked: looked, Note: s.note}, err
 }
 
 // typical is the median block, 0 where there is none.

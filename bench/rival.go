@@ -20,6 +20,7 @@ type rival struct {
 	peer   peers.Peer // nil: it is out
 	about  PeerMeta
 	failed string // why there is nothing more to be had of it
+	lied   bool   // it is that bytes arrived wrong
 }
 
 // peerTimeout bounds one slice of a peer.
@@ -97,6 +98,7 @@ func (r rivalAt) measure(ctx context.Context, p point) (slice, error) {
 	case errors.Is(err, peers.ErrCannot): // this size
 		return slice{}, nil
 	case err == nil && s.Wrong > 0:
+		r.lied = true
 		err = fmt.Errorf("%s: %d bytes arrived wrong", r.name, s.Wrong)
 	case err == nil && (len(s.Blocks) == 0 || s.Ops < 1):
 		err = fmt.Errorf("%s measured nothing", r.name)
@@ -111,7 +113,7 @@ func (r rivalAt) measure(ctx context.Context, p point) (slice, error) {
 // figure is what row says about the rival: a ratio only where both were measured
 // in one state.
 func (r *rival) figure(row Row, slices []slice) PeerFigure {
-	f := PeerFigure{P50: none(), Ratio: none(), Failed: r.failed}
+	f := PeerFigure{P50: none(), Ratio: none(), Failed: r.failed, lied: r.lied}
 	if r.failed != "" {
 		return f
 	}

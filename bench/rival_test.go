@@ -108,6 +108,8 @@ func TestPeersThatAreNotThereCannotOrFailDoNotStopTheRest(t *testing.T) {
 	require.NotContains(t, title, "mpich")
 	require.Contains(t, title, "ucx")
 	require.Contains(t, stdout, "failed")
+	require.Contains(t, stdout, "# unix: 5 bytes arrived wrong\n")
+	require.Regexp(t, `(?m)^ +64 .* wrong +- `, stdout)
 }
 
 func TestRatiosAreOfOneState(t *testing.T) {
