@@ -164,6 +164,13 @@ func groupOf(parts []*chapter) []report.Group {
 	var tails []single
 	for _, p := range parts {
 		rows, tails = append(rows, p.rows...), append(tails, p.singles...)
+		for _, r := range p.rows {
+			for _, name := range p.job.peers {
+				if without := r.peer(name).without(); without != "" {
+					g.Problems = append(g.Problems, fmt.Sprintf("%s, %s: %s", name, count(r.Ranks, "rank"), without))
+				}
+			}
+		}
 		if p.failed != "" {
 			g.Problems = append(g.Problems, fmt.Sprintf("%s: %s", p.meta.Command, p.failed))
 		}

@@ -15,9 +15,14 @@ func comment(w io.Writer, format string, args ...any) error {
 // failures are the peers of which a line has said why they failed.
 type failures map[string]bool
 
-// tell says it of those that have failed since.
+// tell says it of those that have failed since, and what a row is without.
 func (told failures) tell(w io.Writer, names []string, r Row) error {
 	for _, name := range names {
+		if without := r.peer(name).without(); without != "" {
+			if err := comment(w, "%s: %s", name, without); err != nil {
+				return err
+			}
+		}
 		why := strings.Join(strings.Fields(r.peer(name).Failed), " ")
 		if why == "" || told[name] {
 			continue

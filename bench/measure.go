@@ -21,6 +21,8 @@ type slice struct {
 	Wrong  int             `json:"wrong"`          // bytes
 	Looked bool            `json:"looked"`         // for them: something was compared
 	Note   string          `json:"note,omitempty"` // how it was done, where there is a choice
+
+	dropped int // starts of a peer that failed and do not count
 }
 
 // stint is an exercise while it is open: what is known of it goes from slice to

@@ -107,7 +107,7 @@ func (r rivalAt) measure(ctx context.Context, p point) (slice, error) {
 		r.fail(err)
 		return slice{}, nil
 	}
-	return slice{Blocks: s.Blocks, Ops: s.Ops}, nil
+	return slice{Blocks: s.Blocks, Ops: s.Ops, dropped: s.Dropped}, nil
 }
 
 // figure is what row says about the rival: a ratio only where both were measured
@@ -124,6 +124,7 @@ func (r *rival) figure(row Row, slices []slice) PeerFigure {
 	for _, s := range slices {
 		f.each = append(f.each, summarize([]slice{s}).P50)
 		f.iters += len(s.Blocks) * s.Ops
+		f.Dropped += s.dropped
 	}
 	return f
 }

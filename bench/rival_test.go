@@ -121,3 +121,20 @@ func TestRatiosAreOfOneState(t *testing.T) {
 	require.Equal(t, figure(3), r.figure(row, slices).P50)
 	require.False(t, r.figure(row, slices).Ratio.ok())
 }
+
+// What a peer's figure is without stands beside it.
+func TestStartsThatDoNotCountAreTold(t *testing.T) {
+	r := &rival{name: "mpich"}
+	some := slice{Blocks: []time.Duration{3000}, Ops: 1, dropped: 2}
+	f := r.figure(Row{State: "110ns", summary: summary{P50: 1.5}}, []slice{some, some})
+	require.Equal(t, 4, f.Dropped)
+	j := &job{config: config{Ranks: 1, CPUs: []int{0}}, request: &request{peers: []string{"mpich"}, touch: touchNone}, op: startup}
+	const want = "mpich: 4 starts ended by a broken pipe, not counted"
+	for _, j.format = range []string{"table", "csv", "gobench"} {
+		var b bytes.Buffer
+		out, err := newOutput(&b, j, Meta{})
+		require.NoError(t, err)
+		require.NoError(t, out.row(Row{Op: "startup", Ranks: 1, Peers: map[string]PeerFigure{"mpich": f}}))
+		require.Contains(t, b.String(), "# "+want+"\n")
+	}
+}

@@ -35,6 +35,8 @@ type PeerFigure struct {
 	P50    figure `json:"p50_us"`
 	Ratio  figure `json:"ratio"`            // its p50 divided by ours; above 1 we are faster
 	Failed string `json:"failed,omitempty"` // why there is none
+	// Dropped is the starts of a launcher that failed and do not count.
+	Dropped int `json:"dropped,omitempty"`
 
 	lied  bool     // it failed since bytes arrived wrong
 	each  []figure // p50 of each repetition
@@ -56,6 +58,14 @@ func (r *Row) peer(name string) PeerFigure {
 		return f
 	}
 	return PeerFigure{P50: none(), Ratio: none()}
+}
+
+// without says what is not in the figure, or nothing.
+func (f PeerFigure) without() string {
+	if f.Dropped == 0 {
+		return ""
+	}
+	return count(f.Dropped, "start") + " ended by a broken pipe, not counted"
 }
 
 // cell is what people read: its p50, or how it failed.

@@ -52,6 +52,8 @@ type Slice struct {
 	// directions.
 	Ops   int
 	Wrong int // bytes that did not arrive as sent, if that was checked and the peer can
+	// Dropped is the starts, of startup, that failed and do not count.
+	Dropped int
 }
 
 // Peer is an opened peer. Its methods may be called by one goroutine at a time.

@@ -161,3 +161,18 @@ func TestNotCompiled(t *testing.T) {
 	require.ErrorAs(t, err, new(*FailedError))
 	require.ErrorContains(t, err, "error: no such thing")
 }
+
+// Starts that do not count are counted.
+func TestDroppedStartsAreTold(t *testing.T) {
+	starts := filepath.Join(t.TempDir(), "starts")
+	fakes(t, "echo start >>"+starts+"; if [ $(wc -l <"+starts+") -le 2 ]; then kill -PIPE $$; fi")
+	p, err := Open(t.Context(), "openmpi", Job{Op: "startup", Ranks: 1, Timeout: watchdog})
+	require.NoError(t, err)
+	defer p.Close()
+	for _, dropped := range []int{2, 0} {
+		s, err := p.Measure(t.Context(), Point{Iters: 3})
+		require.NoError(t, err)
+		require.Len(t, s.Blocks, 3)
+		require.Equal(t, dropped, s.Dropped)
+	}
+}
