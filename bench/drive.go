@@ -124,13 +124,16 @@ func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept,
 		return nil, nil, "", err
 	}
 	for len(all) < maxTries*reps {
-		r.slices = nil
+		r.slices, p.expected = nil, 0
 		for _, s := range subjects {
+			begin := time.Now()
 			got, err := s.measure(ctx, p)
 			if err != nil {
 				return nil, nil, "", err
 			}
-			r.slices = append(r.slices, got)
+			if r.slices = append(r.slices, got); p.expected == 0 {
+				p.expected = time.Since(begin)
+			}
 		}
 		if r.after, err = d.look(ctx); err != nil {
 			return nil, nil, "", err

@@ -80,3 +80,26 @@ func TestLimits(t *testing.T) {
 		require.Equal(t, c.want.String(), us.String())
 	}
 }
+
+// asked is a subject that keeps what it was asked for.
+type asked struct{ points []point }
+
+func (a *asked) measure(_ context.Context, p point) (slice, error) {
+	a.points = append(a.points, p)
+	return slice{Blocks: []time.Duration{1}, Ops: 1}, nil
+}
+
+// Who waits for a peer knows what ours took, under whatever load.
+func TestPeersAreExpectedToTakeWhatOursTook(t *testing.T) {
+	d := &driver{
+		job:  &job{config: config{Ranks: 2, CPUs: []int{0, 1}}, request: &request{reps: 2}},
+		look: func(context.Context) (placement, error) { return 0, nil },
+	}
+	ours, peer := new(asked), new(asked)
+	_, _, _, err := d.settle(context.Background(), trial{}, []subject{ours, peer})
+	require.NoError(t, err)
+	for k := range 2 {
+		require.Zero(t, ours.points[k].expected)
+		require.Positive(t, peer.points[k].expected)
+	}
+}

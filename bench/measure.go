@@ -12,6 +12,8 @@ type point struct {
 	Iters    int           `json:"iters,omitempty"`    // operations inside the clock, rounded up to whole blocks; 0: as many as fit into Budget
 	Shortest time.Duration `json:"shortest,omitempty"` // of a block
 	Budget   time.Duration `json:"budget,omitempty"`   // of all blocks
+
+	expected time.Duration // what ours took, for who waits for a peer; 0: not known
 }
 
 // slice is what was measured of a row at one go.

@@ -23,7 +23,7 @@ type rival struct {
 	lied   bool   // it is that bytes arrived wrong
 }
 
-// peerTimeout bounds one slice of a peer.
+// peerTimeout bounds one slice of a peer, beside ten times what ours took.
 const peerTimeout = 30 * time.Second
 
 // openRivals opens the peers that were asked for. One that is not there, cannot
@@ -91,7 +91,7 @@ func (r rivalAt) measure(ctx context.Context, p point) (slice, error) {
 	if r.peer == nil {
 		return slice{}, nil
 	}
-	s, err := r.peer.Measure(ctx, peers.Point{Bytes: r.bytes, Shortest: p.Shortest, Budget: p.Budget, Iters: p.Iters})
+	s, err := r.peer.Measure(ctx, peers.Point{Bytes: r.bytes, Shortest: p.Shortest, Budget: p.Budget, Iters: p.Iters, Expected: p.expected})
 	switch {
 	case ctx.Err() != nil:
 		return slice{}, context.Cause(ctx)

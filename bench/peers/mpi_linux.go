@@ -254,7 +254,7 @@ func (p *mpiPeer) measure(ctx context.Context, point Point) (Slice, error) {
 	p.tree.resume()
 	err := p.talk.say("measure %d %d %d %d", point.Bytes, point.Shortest.Nanoseconds(), point.Budget.Nanoseconds(), point.Iters)
 	// If it cannot be told any more, it tells why it ended.
-	answer, heard := p.talk.hear(ctx, p.job.Timeout, isWord("slice", "cannot"))
+	answer, heard := p.talk.hear(ctx, p.job.timeout(point), isWord("slice", "cannot"))
 	if heard != nil {
 		return Slice{}, heard
 	}

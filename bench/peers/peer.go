@@ -27,7 +27,7 @@ type Job struct {
 	InPlace  bool          // collectives send from where they receive
 	Check    bool          // compare every byte that arrived
 	Warmup   int           // operations before the first block of a size
-	Timeout  time.Duration // of one Measure; 0: a minute
+	Timeout  time.Duration // of one Measure, beside what it is expected to take; 0: a minute
 }
 
 // Point is what one call of Measure measures.
@@ -42,6 +42,9 @@ type Point struct {
 	// many as fit into Budget. Of latency and put these are round trips, of bw, bibw
 	// and rate 64 messages.
 	Iters int
+	// Expected is about how long this takes others, 0: not known. Only who takes ten
+	// times as long, and Job.Timeout, hangs.
+	Expected time.Duration
 }
 
 // Slice is what was measured.
@@ -105,6 +108,11 @@ func (j Job) complete() (Job, error) {
 	}
 	return j, nil
 }
+
+// slack is how many times as long as expected a peer may take.
+const slack = 10
+
+func (j Job) timeout(p Point) time.Duration { return j.Timeout + slack*p.Expected }
 
 // crowded tells whether ranks share CPUs, so that who waits should yield.
 func (j Job) crowded() bool {

@@ -176,3 +176,20 @@ func TestDroppedStartsAreTold(t *testing.T) {
 		require.Equal(t, dropped, s.Dropped)
 	}
 }
+
+// A slice that takes others long, too, is no reason to give a peer up; and who is
+// given up is told how long was waited.
+func TestTimeoutsAreBesideWhatIsExpected(t *testing.T) {
+	fakes(t, `echo ready; read line; sleep 0.5; echo slice 1 0 1 7; read line; exec sleep 1000`)
+	p, err := Open(t.Context(), "openmpi", Job{Op: "barrier", Ranks: 1, Timeout: watchdog})
+	require.NoError(t, err)
+	defer p.Close()
+	p.(*mpiPeer).job.Timeout = 100 * time.Millisecond
+	point := short
+	point.Expected = watchdog
+	_, err = p.Measure(t.Context(), point)
+	require.NoError(t, err)
+	point.Expected = 10 * time.Millisecond
+	_, err = p.Measure(t.Context(), point)
+	require.ErrorContains(t, err, "no answer within 200ms")
+}

@@ -58,7 +58,8 @@ func (p *startups) Measure(ctx context.Context, point Point) (s Slice, err error
 		return s, p.broken
 	}
 	s.Ops = 1
-	clock := time.NewTimer(p.job.Timeout)
+	limit := p.job.timeout(point)
+	clock := time.NewTimer(limit)
 	defer clock.Stop()
 	for begin := time.Now(); len(s.Blocks) < max(point.Iters, 1) || point.Iters == 0 && time.Since(begin) < point.Budget; {
 		at := time.Now()
@@ -75,7 +76,7 @@ func (p *startups) Measure(ctx context.Context, point Point) (s Slice, err error
 					err = errors.New(run.how())
 				}
 			case <-clock.C:
-				err = errSilent
+				err = silent(limit)
 			case <-ctx.Done():
 				err = ctx.Err()
 			}
