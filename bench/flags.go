@@ -152,7 +152,7 @@ func flagSet(q *request) *pflag.FlagSet {
 		return nil
 	}, append([]string{"all", "none"}, peers.Names...)...)
 	fs.BoolVar(&q.quick, "quick", false, "all: fewer operations and sizes")
-	flag("fail-over", "", "compare: exit code 1 for a row that is slower by more than `PERCENT`, and significantly", percent(&q.failOver))
+	flag("fail-over", "", "compare: exit code 1 for a row that is slower by more than `PERCENT`, and significantly; also for one that B lacks or that has too few repetitions to tell (not of limits), and where all rows are of different states", percent(&q.failOver))
 	q.launch = launch.Flags(fs)
 	ranks := *fs.Lookup("np")
 	ranks.Name, ranks.Shorthand, ranks.Usage = "ranks", "", "`N` ranks: the same as --np"
