@@ -39,6 +39,10 @@ func openRivals(ctx context.Context, j *job, open opener) (rivals []*rival) {
 	if len(j.sizes) > 0 {
 		job.MaxBytes = slices.Max(j.sizes)
 	}
+	if w, err := j.op.way(j.engine); err == nil && j.op.own == nil {
+		_, ours := j.op.memory(&j.config, w, j.task(job.MaxBytes))
+		job.Beside = float64(ours)
+	}
 	for _, name := range j.peers {
 		if ctx.Err() != nil {
 			break
@@ -49,6 +53,7 @@ func openRivals(ctx context.Context, j *job, open opener) (rivals []*rival) {
 			r.fail(err)
 		} else {
 			r.about = PeerMeta{Version: r.peer.Version(), Command: r.peer.Command()}
+			job.Beside += job.Memory(name) // stopped, they keep what they have
 		}
 		rivals = append(rivals, r)
 	}

@@ -138,3 +138,30 @@ func TestStartsThatDoNotCountAreTold(t *testing.T) {
 		require.Contains(t, b.String(), "# "+want+"\n")
 	}
 }
+
+// A peer is told what ours and those before it take.
+func TestPeersAreOpenedBesideEachOther(t *testing.T) {
+	q, err := parse([]string{"alltoall", "-n", "2", "-b", "1K", "-e", "1M", "--peer", "openmpi,mpich,ucx,unix"})
+	require.NoError(t, err)
+	j, err := q.job()
+	require.NoError(t, err)
+	var beside []float64
+	var closed []string
+	openRivals(t.Context(), j, func(_ context.Context, name string, job peers.Job) (peers.Peer, error) {
+		if beside = append(beside, job.Beside); name == "mpich" {
+			return nil, &peers.MissingError{Peer: name}
+		}
+		return &fake{name: name, closed: &closed}, nil
+	})
+	const each = 2 * 2 * 2 << 20 // what two ranks send to two, and what they receive
+	require.Greater(t, beside[0], float64(each), "ours")
+	require.Equal(t, []float64{beside[0], beside[0] + each, beside[0] + each, beside[0] + each + 4<<20}, beside)
+}
+
+func TestTheCgroupsMemoryIsTheLimit(t *testing.T) {
+	defer func(was func() (int64, bool)) { cgroupRoom = was }(cgroupRoom)
+	cgroupRoom = func() (int64, bool) { return 1 << 20, true }
+	have, ok := availableMemory()
+	require.True(t, ok)
+	require.Equal(t, int64(1<<20), have)
+}

@@ -74,30 +74,6 @@ func (m *mpi) installed(compiler bool) bool {
 	return err == nil
 }
 
-// memoryOf says how many times MaxBytes a rank takes for an operation; what is not
-// in it does not exist.
-func memoryOf(j Job) (times int64, exists bool) {
-	n := int64(j.Ranks)
-	switch j.Op {
-	case "barrier", "startup":
-		return 0, true
-	case "latency", "put", "broadcast", "reduce", "allreduce":
-		return 2, true
-	case "bw", "bibw", "rate":
-		if j.Touch == "none" {
-			return 2, true
-		}
-		return 2 * 64, true
-	case "allgather", "gather", "scatter":
-		return n + 1, true
-	case "alltoall", "reducescatter":
-		return 2 * n, true
-	case "alltoallv":
-		return 4 * n, true
-	}
-	return 0, false
-}
-
 // openMPIPeer starts the program of an implementation; shared: with the operations
 // over a shared window.
 func openMPIPeer(ctx context.Context, name string, m *mpi, j Job, shared bool) (Peer, error) {
