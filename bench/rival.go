@@ -91,8 +91,18 @@ type rivalAt struct {
 	bytes int64
 }
 
-// measure takes a slice, which is empty if the peer is out.
-func (r rivalAt) measure(ctx context.Context, p point) (slice, error) {
+// measure takes a slice, which is empty if the peer is out. Like ours, one of which
+// the blocks are too short is measured again; the peer has calibrated anew by then.
+func (r rivalAt) measure(ctx context.Context, p point) (got slice, err error) {
+	for range maxAgain {
+		if got, err = r.once(ctx, p); err != nil || got.typical() >= p.Shortest {
+			break
+		}
+	}
+	return got, err
+}
+
+func (r rivalAt) once(ctx context.Context, p point) (slice, error) {
 	if r.peer == nil {
 		return slice{}, nil
 	}

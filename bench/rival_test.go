@@ -165,3 +165,26 @@ func TestTheCgroupsMemoryIsTheLimit(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, int64(1<<20), have)
 }
+
+// hasty is a peer whose first slices have blocks that are too short.
+type hasty struct {
+	fake
+	slices int
+}
+
+func (h *hasty) Measure(context.Context, peers.Point) (peers.Slice, error) {
+	h.slices++
+	return peers.Slice{Blocks: []time.Duration{time.Duration(h.slices) * 10 * time.Microsecond}, Ops: 1}, nil
+}
+
+func TestBlocksOfPeersThatAreTooShortAreMeasuredAgain(t *testing.T) {
+	peer := new(hasty)
+	r := &rival{name: "openmpi", peer: peer}
+	got, err := r.at(8).measure(t.Context(), point{Shortest: minBlock})
+	require.NoError(t, err)
+	require.Equal(t, minBlock, got.typical())
+	require.Equal(t, 2, peer.slices)
+	_, err = r.at(8).measure(t.Context(), point{Shortest: time.Hour})
+	require.NoError(t, err)
+	require.Equal(t, 2+maxAgain, peer.slices, "not for ever")
+}

@@ -200,7 +200,7 @@ func runTour(ctx context.Context, q *request, args []string, stdout, stderr io.W
 		}
 	}
 	if err := errors.Join(papers.write("report", r.Write), papers.end("out")); err != nil {
-		return broken(stderr, err)
+		return max(exit, broken(stderr, err))
 	}
 	fmt.Fprintf(stdout, "report: %s\n", q.report)
 	if q.file != "" {
