@@ -95,7 +95,7 @@ type rivalAt struct {
 // the blocks are too short is measured again; the peer has calibrated anew by then.
 func (r rivalAt) measure(ctx context.Context, p point) (got slice, err error) {
 	for range maxAgain {
-		if got, err = r.once(ctx, p); err != nil || got.typical() >= p.Shortest {
+		if got, err = r.once(ctx, p); err != nil || len(got.Blocks) == 0 || got.typical() >= p.Shortest {
 			break
 		}
 	}
