@@ -80,7 +80,7 @@ func (j *job) run(ctx context.Context) Result {
 		return j.failed(1, fmt.Errorf("%s: %w", os.DevNull, err))
 	}
 	defer unix.Close(j.outputs.null)
-	defer j.outputs.finish()
+	defer func() { _ = j.outputs.finish() }()
 	if err := j.arrange(); err != nil {
 		return j.failed(exitUsage, err)
 	}
@@ -133,6 +133,7 @@ func (j *job) run(ctx context.Context) Result {
 
 // arrange decides where the ranks' output goes.
 func (j *job) arrange() (err error) {
+	j.outputs.say = j.say
 	t := tags{rank: j.TagOutput, time: j.TimestampOutput, from: time.Now()}
 	if j.OutputDir == "" {
 		if j.stdout, err = j.outputs.to(j.Stdout, t); err == nil {
@@ -141,8 +142,8 @@ func (j *job) arrange() (err error) {
 		return err
 	}
 	if err = os.MkdirAll(j.OutputDir, 0o777); err == nil {
-		if j.stdout, err = j.outputs.toFiles(j.OutputDir, "out", j.N, t, j.say); err == nil {
-			j.stderr, err = j.outputs.toFiles(j.OutputDir, "err", j.N, t, j.say)
+		if j.stdout, err = j.outputs.toFiles(j.OutputDir, "out", j.N, t); err == nil {
+			j.stderr, err = j.outputs.toFiles(j.OutputDir, "err", j.N, t)
 		}
 	}
 	if err != nil {
