@@ -15,7 +15,7 @@ func environment(t *testing.T, settings string) {
 	t.Helper()
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		for _, prefix := range []string{"SYMWIN_", "OMPI_", "PMI", "MPI_", "SLURM", "TORCHELASTIC_", "LOCAL_", "WORLD_", "MASTER_"} {
+		for _, prefix := range []string{"SYMWIN_", "OMPI_", "PMI", "MPI_", "SLURM", "TORCHELASTIC_", "LOCAL_", "WORLD_", "MASTER_", "RANK"} {
 			if strings.HasPrefix(name, prefix) {
 				t.Setenv(name, "")
 			}
@@ -164,6 +164,51 @@ func TestLaunchersRefused(t *testing.T) {
 			require.ErrorIs(t, err, ErrUsage)
 			require.ErrorContains(t, err, c.want)
 		})
+	}
+}
+
+// What a launcher has left of its variables is no world of one, unless it may be
+// there for other reasons.
+func TestLaunchersHalf(t *testing.T) {
+	for name, c := range map[string]struct{ settings, want string }{
+		"torchrun, local rank": {"LOCAL_RANK=0\nWORLD_SIZE=2",
+			`LOCAL_WORLD_SIZE is not set, though LOCAL_RANK=0 of torchrun is: if torchrun did not start this program, start it by "env -u LOCAL_RANK -u WORLD_SIZE PROGRAM"; if it did, set SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE`},
+		"torchrun, by hand":    {"RANK=0\nWORLD_SIZE=2\nMASTER_ADDR=x\nMASTER_PORT=1", "LOCAL_RANK is not set, though RANK=0 of torchrun is"},
+		"torchrun, both ranks": {"RANK=1\nLOCAL_RANK=1\nWORLD_SIZE=2", "LOCAL_WORLD_SIZE is not set, though LOCAL_RANK=1 of torchrun is"},
+		"prterun":              {"PMIX_RANK=0\nPMIX_NAMESPACE=x", "OMPI_COMM_WORLD_SIZE is not set, though PMIX_RANK=0 of prterun is"},
+		"Slurm, no job":        {"SLURM_PROCID=0\nSLURM_NTASKS=2", "SLURM_STEP_NUM_TASKS is not set, though SLURM_PROCID=0 of Slurm is"},
+		"Slurm, second task":   {"SLURM_PROCID=1\nSLURM_NTASKS=2\nSLURM_JOB_ID=3", "SLURM_STEP_NUM_TASKS is not set"},
+		"Slurm, no step":       {recorded(t, "slurm-22.05-srun") + "SLURM_STEP_ID=", "SLURM_STEP_ID is not set: this Slurm gives no name to the job"},
+
+		"a rank":               {"RANK=1", ""},
+		"a local rank":         {"LOCAL_RANK=1", ""},
+		"a size":               {"WORLD_SIZE=2", ""},
+		"an address":           {"MASTER_ADDR=x\nMASTER_PORT=1\nWORLD_SIZE=2", ""},
+		"one":                  {"RANK=0\nLOCAL_RANK=0\nWORLD_SIZE=1", ""},
+		"a namespace":          {"PMIX_NAMESPACE=x", ""},
+		"one task":             {"SLURM_PROCID=0\nSLURM_NTASKS=1", ""},
+		"salloc":               {recorded(t, "slurm-22.05-salloc"), ""},
+		"sbatch":               {recorded(t, "slurm-22.05-sbatch"), ""},
+		"sbatch, a batch step": {recorded(t, "slurm-22.05-sbatch") + "SLURM_STEP_ID=4294967291", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			environment(t, c.settings)
+			o, err := fromEnvironment()
+			if c.want == "" {
+				require.NoError(t, err)
+				require.Equal(t, Options{Size: 1}, o)
+				return
+			}
+			require.ErrorIs(t, err, ErrUsage)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	// Whoever was at work in full, or was named by hand, is not doubted.
+	for _, whole := range []string{recorded(t, "openmpi-4.1.4"), recorded(t, "slurm-22.05-srun"), "SYMWIN_JOB=a\nSYMWIN_RANK=0\nSYMWIN_SIZE=2\n"} {
+		environment(t, whole+"RANK=0\nWORLD_SIZE=2\nMASTER_ADDR=x\nMASTER_PORT=1")
+		o, err := fromEnvironment()
+		require.NoError(t, err)
+		require.NotEmpty(t, o.Job)
 	}
 }
 
