@@ -64,7 +64,7 @@ func (g Geometry) normal() (Geometry, error) {
 		return g, usage("%d ranks: a job has 1 to %d", g.Size, maxRanks)
 	}
 	if g.Window < MinWindow {
-		return g, usage("a window of %s is too small: give --window at least %s", sizeText(g.Window), sizeText(MinWindow))
+		return g, usage("a window of %s is too small: give --window, or SYMWIN_WINDOW, at least %s", sizeText(g.Window), sizeText(MinWindow))
 	}
 	if g.Window > 1<<40 {
 		return g, usage("a window of %s is too large: at most 1024 GiB", sizeText(g.Window))
