@@ -128,7 +128,7 @@ func ownVariables(also []launcher) (o Options, err error) {
 	}
 	o.Job, o.hosted = os.Getenv(env.KeyJob), os.Getenv(env.KeyHosted) == "1"
 	if o.Rank, o.Size, err = placeOf(env.KeyRank, env.KeySize); err != nil {
-		return o, err
+		return o, fmt.Errorf("%w; set it right, or start it by %s", err, without(own))
 	}
 	switch {
 	case len(also) > 0:
@@ -159,12 +159,12 @@ func (l launcher) resolve() (o Options, err error) {
 	}
 	rank, size, err := placeOf(l.rank, l.size)
 	if err != nil {
-		return o, err
+		return o, fmt.Errorf("%w: %s", err, l.wayOut())
 	}
 	if l.local != "" {
 		here, err := number(l.local)
 		if err != nil {
-			return o, err
+			return o, fmt.Errorf("%w: %s", err, l.wayOut())
 		}
 		if here != size {
 			return o, elsewhere(fmt.Sprintf("%s=%d but %s=%d", l.size, size, l.local, here))
@@ -173,7 +173,7 @@ func (l launcher) resolve() (o Options, err error) {
 	if l.hosts != "" {
 		hosts, err := number(l.hosts)
 		if err != nil {
-			return o, err
+			return o, fmt.Errorf("%w: %s", err, l.wayOut())
 		}
 		if hosts != 1 {
 			return o, elsewhere(fmt.Sprintf("%s=%d", l.hosts, hosts))

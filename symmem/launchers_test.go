@@ -125,7 +125,7 @@ func TestLaunchersRefused(t *testing.T) {
 	for name, c := range map[string]struct{ recorded, change, want string }{
 		"own, half": {"", "SYMWIN_RANK=0",
 			`SYMWIN_JOB is not set, though SYMWIN_RANK=0 is: set SYMWIN_JOB, SYMWIN_RANK, SYMWIN_SIZE, or none of them (start it by "env -u SYMWIN_RANK PROGRAM")`},
-		"own, no number": {"", "SYMWIN_JOB=a\nSYMWIN_RANK=first\nSYMWIN_SIZE=2", `SYMWIN_RANK="first" is no number from 0`},
+		"own, no number": {"", "SYMWIN_JOB=a\nSYMWIN_RANK=first\nSYMWIN_SIZE=2", `SYMWIN_RANK="first" is no number from 0; set it right, or start it by "env -u SYMWIN_JOB -u SYMWIN_RANK -u SYMWIN_SIZE PROGRAM"`},
 		"own, beyond":    {"", "SYMWIN_JOB=a\nSYMWIN_RANK=2\nSYMWIN_SIZE=2", "SYMWIN_RANK=2 and SYMWIN_SIZE=2: ranks count from 0, so the last of 2 is 1"},
 		"own, none":      {"", "SYMWIN_JOB=a\nSYMWIN_RANK=0\nSYMWIN_SIZE=0", "SYMWIN_SIZE=0: a job has 1 to 1024 ranks"},
 		"own, too many":  {"", "SYMWIN_JOB=a\nSYMWIN_RANK=2\nSYMWIN_SIZE=2000", "SYMWIN_SIZE=2000: a job has 1 to 1024 ranks"},
@@ -136,7 +136,10 @@ func TestLaunchersRefused(t *testing.T) {
 			"PMIX_NAMESPACE is not set: this Open MPI gives no name to the job; set SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE"},
 		"Open MPI, half": {"", "OMPI_COMM_WORLD_RANK=0",
 			`OMPI_COMM_WORLD_SIZE is not set, though OMPI_COMM_WORLD_RANK=0 of Open MPI is: if Open MPI did not start this program, start it by "env -u OMPI_COMM_WORLD_RANK PROGRAM"; if it did, set SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE`},
-		"Open MPI, no number": {"openmpi-4.1.4", "OMPI_COMM_WORLD_SIZE=two", `OMPI_COMM_WORLD_SIZE="two" is no number from 0`},
+		"Open MPI, no number": {"openmpi-4.1.4", "OMPI_COMM_WORLD_SIZE=two", `OMPI_COMM_WORLD_SIZE="two" is no number from 0: if Open MPI did not start this program, start it by "env -u`},
+		"MPICH, no number":    {"", "PMI_RANK=x\nPMI_SIZE=2\nMPI_LOCALNRANKS=2", `PMI_RANK="x" is no number from 0: if MPICH did not start this program, start it by "env -u PMI_RANK -u PMI_SIZE PROGRAM"; if it did, set SYMWIN_JOB`},
+		"MPICH, locals":       {"mpich-4.0.2", "MPI_LOCALNRANKS=x", `MPI_LOCALNRANKS="x" is no number from 0: if MPICH`},
+		"Slurm, nodes":        {"slurm-22.05-srun", "SLURM_STEP_NUM_NODES=x", `SLURM_STEP_NUM_NODES="x" is no number from 0: if Slurm`},
 
 		"MPICH, hosts":  {"mpich-4.0.2", "PMI_SIZE=4", "PMI_SIZE=4 but MPI_LOCALNRANKS=2: ranks are on other hosts"},
 		"MPICH, half":   {"mpich-4.0.2", "PMI_SIZE=", "PMI_SIZE is not set, though PMI_RANK=1 of MPICH is: if MPICH did not"},

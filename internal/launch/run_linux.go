@@ -77,7 +77,7 @@ func (j *job) run(ctx context.Context) Result {
 	defer signal.Stop(signals)
 
 	if j.outputs.null, err = unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
-		return j.failed(1, fmt.Errorf("%s: %w", os.DevNull, err))
+		return j.failed(1, fmt.Errorf("%s, which all ranks but one read: %w; as root mknod -m 666 %[1]s c 1 3, or mount a /dev", os.DevNull, err))
 	}
 	defer unix.Close(j.outputs.null)
 	defer func() { _ = j.outputs.finish() }()
@@ -146,7 +146,10 @@ func (j *job) arrange() (err error) {
 			j.stderr, err = j.outputs.toFiles(j.OutputDir, "err", j.N, t)
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		return fmt.Errorf("--output-dir %s: %w", j.OutputDir, err)
+	case err != nil:
 		return fmt.Errorf("--output-dir %s: %w; nothing was started, give a directory that you may write to", j.OutputDir, err)
 	}
 	return nil
@@ -244,9 +247,22 @@ func (j *job) say(format string, args ...any) {
 	fmt.Fprintf(j.Stderr, "shmrun: "+format+"\n", args...)
 }
 
+// told is an error as people are told: without its class, and with a way out of
+// what may be met anywhere.
+func told(err error) string {
+	text := plain(err)
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		text += "; see ulimit -n: a job needs some 20, and up to five for each rank"
+	case errors.Is(err, syscall.ENFILE):
+		text += "; the machine has no more: see sysctl fs.file-max"
+	}
+	return text
+}
+
 // failed is the result of a job of which no rank was started.
 func (j *job) failed(code int, err error) Result {
-	text := plain(err)
+	text := told(err)
 	j.say("%s", text)
 	return Result{ExitCode: code, Verdict: text, Rank: -1}
 }

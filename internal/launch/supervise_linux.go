@@ -301,7 +301,7 @@ func (s *supervisor) result(startErr error) Result {
 		if e := (*startError)(nil); errors.As(startErr, &e) {
 			code = e.exitCode()
 		}
-		return Result{ExitCode: code, Verdict: startErr.Error(), Rank: -1}
+		return Result{ExitCode: code, Verdict: told(startErr), Rank: -1}
 	}
 	if s.ruling != "" {
 		return Result{ExitCode: s.rulingEnd, Verdict: join(s.ruling, s.before), Account: s.account, Rank: -1}
