@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/internal/guardian"
 	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 	"golang.org/x/sys/unix"
@@ -37,7 +38,7 @@ type job struct {
 	argv []string
 
 	host     *symmem.Host
-	guardian guardian
+	guardian guardian.Guardian
 	outputs  outputs
 	stdout   stream
 	stderr   stream
@@ -87,10 +88,10 @@ func (j *job) run(ctx context.Context) Result {
 
 	// The guardian comes before the region, which it takes away if need be.
 	name := jobName()
-	if j.guardian, err = startGuardian(name, j.outputs.null); err != nil {
+	if j.guardian, err = guardian.Start(name, j.outputs.null); err != nil {
 		return j.failed(1, err)
 	}
-	defer j.guardian.dismiss()
+	defer j.guardian.Dismiss()
 	// What jobs left that were killed at one stroke, launcher and all, goes now.
 	// That some of it cannot be removed is for "shmrun clean" to tell.
 	if swept, _ := symmem.Sweep(); len(swept) > 0 && j.Verbose {
@@ -121,7 +122,7 @@ func (j *job) run(ctx context.Context) Result {
 	if j.input != nil {
 		defer j.input.finish()
 	}
-	go t.run(j.guardian.watch)
+	go t.run(j.guardian.Watch)
 	started := <-t.started
 	j.ranks = started.ranks
 	j.outputs.started()

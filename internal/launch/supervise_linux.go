@@ -114,7 +114,7 @@ func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-cha
 // clear buries the dead. Until here they were zombies and held their numbers. The
 // error is why output of theirs is lost.
 func (j *job) clear() error {
-	j.guardian.watch(0)
+	j.guardian.Watch(0)
 	for _, p := range j.ranks {
 		_, _ = syscall.Wait4(p.pid, nil, 0, nil)
 		_ = syscall.Close(p.pidfd)
