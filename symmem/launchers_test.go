@@ -215,6 +215,36 @@ func TestLaunchersHalf(t *testing.T) {
 	}
 }
 
+// What Join would begin with, all filled in, and what it would end with.
+func TestFromEnvironment(t *testing.T) {
+	environment(t, "")
+	o, err := FromEnvironment()
+	require.NoError(t, err)
+	require.Empty(t, o.Job)
+	require.Equal(t, 1, o.Size)
+	require.EqualValues(t, defaultWindow, o.Window)
+	environment(t, recorded(t, "torchrun")+"SYMWIN_WINDOW=2M\nSYMWIN_STALL=0")
+	o, err = FromEnvironment()
+	require.NoError(t, err)
+	require.Equal(t, 3, o.Rank)
+	require.EqualValues(t, 2<<20, o.Window)
+	require.Negative(t, o.Stall)
+	for settings, want := range map[string]string{
+		"SYMWIN_WINDOW=0":    "a window of 0 bytes is too small: give --window, or SYMWIN_WINDOW, at least 1 MiB",
+		"SYMWIN_WINDOW=4095": "is too small",
+		"SYMWIN_JOB=a":       "SYMWIN_RANK is not set",
+		"SYMWIN_STALL=soon":  "SYMWIN_STALL",
+		"SYMWIN_JOB=a/b\nSYMWIN_RANK=0\nSYMWIN_SIZE=2": "a/b",
+	} {
+		environment(t, settings)
+		_, err := FromEnvironment()
+		require.ErrorIs(t, err, ErrUsage)
+		require.ErrorContains(t, err, want)
+		_, joined := Join(t.Context())
+		require.EqualError(t, joined, err.Error())
+	}
+}
+
 // Own variables win, and what stands beside them is told where joining fails.
 func TestOwnVariablesWin(t *testing.T) {
 	const mine = "SYMWIN_JOB=a\nSYMWIN_RANK=1\nSYMWIN_SIZE=3\n"
