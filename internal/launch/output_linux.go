@@ -96,7 +96,7 @@ func (o *outputs) pipe(w io.WriteCloser) (uintptr, error) {
 // end: the rank whose pipe held it may have ended well long before. A reader that
 // has gone has read what it wanted ("| head").
 func (o *outputs) lose(err error) {
-	if err == nil || errors.Is(err, unix.EPIPE) {
+	if err == nil || errors.Is(err, unix.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
 		return
 	}
 	o.say("%v", err)
