@@ -81,7 +81,11 @@ func (e *engines) open(ctx context.Context, call *symmem.Record) error {
 	}
 	stream, err := ce.OpenFor(ctx, team, opens, ce.Options{})
 	if errors.Is(err, ErrNoSpace) {
-		return errors.Join(err, blocks.Close(ctx)) // agreed: all give back what they have
+		// Agreed: all give back what they have, or none waits for who cannot.
+		if closing := blocks.Close(ctx); closing != nil {
+			return team.Revoke(closing)
+		}
+		return err
 	}
 	if err != nil {
 		return team.Revoke(err) // the others have opened their half

@@ -99,3 +99,47 @@ func TestTwoGoroutinesInOneTeam(t *testing.T) {
 func runWith(o symwin.Options, f func(context.Context, *symwin.World) error) error {
 	return symmem.RunWith(context.Background(), o, f)
 }
+
+// slowlyDone lets others go ahead when it is asked, so that it is asked only once in
+// each of a call's parts: none of them has to wait.
+type slowlyDone struct{ doneAfter }
+
+func (c *slowlyDone) Err() error {
+	time.Sleep(20 * time.Millisecond)
+	return c.doneAfter.Err()
+}
+
+// TestCancelledWhileNobodyHasRoom: a rank that cannot take its part in giving memory
+// back, because its context has ended, is not waited for there.
+func TestCancelledWhileNobodyHasRoom(t *testing.T) {
+	for asked := int64(1); asked < 5; asked++ { // at its first question it would not have been in the call
+		var errs [2]error
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		returned := make(chan struct{})
+		_ = symwin.Run(ctx, 2, func(ctx context.Context, w *symwin.World) error {
+			if _, err := symwin.Alloc[byte](ctx, w, 16<<20-520<<10); err != nil {
+				return err
+			}
+			mine := ctx
+			if w.Rank() == 0 {
+				c := &slowlyDone{doneAfter{Context: ctx}}
+				c.left.Store(asked)
+				mine = c
+			}
+			errs[w.Rank()] = symwin.AllToAll(mine, w.Team(), make([]byte, 2), make([]byte, 2))
+			if w.Rank() == 1 {
+				close(returned)
+				return nil
+			}
+			select { // the program of the other goes on, without the team
+			case <-returned:
+			case <-ctx.Done():
+			}
+			return nil
+		})
+		require.Error(t, errs[0])
+		require.Error(t, errs[1])
+		require.NotErrorIs(t, errs[1], symwin.ErrLeft, "waited to the end; asked %d times, rank 0: %v", asked, errs[0])
+	}
+}

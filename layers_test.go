@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"epoch", "internal/env", "internal/line", "internal/futex", "internal/topo", "internal/reduce"},
 	{"internal/failpoint"},
 	{"internal/shm"},
-	{"sync", "internal/ranktest"},
+	{"sync", "internal/ranktest", "internal/guardian"},
 	{"symmem"},
 	{"window"},
 	{"lla2a", "ce"},
@@ -47,6 +47,7 @@ var layers = [][]string{
 // memory from a window; an example shows what any program may do.
 var only = map[string][]string{
 	"epoch":                     {},
+	"internal/guardian":         {"internal/shm"},
 	"sync":                      {"internal/failpoint", "internal/futex", "internal/line"},
 	"lla2a":                     {"epoch", "internal/env", "internal/failpoint", "internal/line", "sync", "symmem", "window"},
 	"ce":                        {"epoch", "internal/env", "internal/failpoint", "internal/line", "internal/topo", "sync", "symmem", "window"},

@@ -61,6 +61,15 @@ func JoinWith(ctx context.Context, o Options) (*World, error) {
 	return join(ctx, func(ctx context.Context) (*World, error) { return symmem.JoinWith(ctx, o) })
 }
 
+// FromEnvironment returns what Join would begin with here, as symmem's does, or the
+// error that it would end with for variables alone, SYMWIN_ALGO included.
+func FromEnvironment() (Options, error) {
+	if _, err := parseAlgo(env.Get(env.KeyAlgo)); err != nil {
+		return Options{}, fmt.Errorf("join: %w", err)
+	}
+	return symmem.FromEnvironment()
+}
+
 func join(ctx context.Context, come func(context.Context) (*World, error)) (*World, error) {
 	said, err := parseAlgo(env.Get(env.KeyAlgo))
 	if err != nil {

@@ -140,6 +140,8 @@ func TestBadAlgo(t *testing.T) {
 		require.ErrorIs(t, err, symwin.ErrUsage)
 		require.ErrorContains(t, err, "SYMWIN_ALGO="+fmt.Sprintf("%q", text))
 		require.ErrorContains(t, err, want)
+		_, told := symwin.FromEnvironment()
+		require.EqualError(t, told, err.Error())
 		err = symwin.Run(context.Background(), 1, func(ctx context.Context, w *symwin.World) error { return nil })
 		require.ErrorIs(t, err, symwin.ErrUsage)
 	}

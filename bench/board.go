@@ -46,8 +46,9 @@ type page struct {
 	arenas [stintIDs]arena
 	gate   gate
 	bell   shmsync.Doorbell
-	// blocks and wrong are the rank's results of one slice.
+	// blocks and wrong are the rank's results of one slice; looked: it has compared.
 	wrong  uint64
+	looked bool
 	count  uint64
 	blocks [maxBlocks]uint64 // ns, or the counts of a histogram
 }
@@ -131,10 +132,10 @@ func (b *board) slowest(ctx context.Context, t time.Duration) (time.Duration, er
 }
 
 // gather collects what the ranks measured in one slice: on rank 0 the blocks of
-// all, and how many wrong bytes there were. It is collective.
-func (b *board) gather(ctx context.Context, blocks []time.Duration, wrong int) (all [][]time.Duration, sum int, err error) {
+// all, how many wrong bytes there were, and whether anybody looked. It is collective.
+func (b *board) gather(ctx context.Context, blocks []time.Duration, wrong int, looked bool) (all [][]time.Duration, sum int, any bool, err error) {
 	p := b.mine()
-	p.wrong, p.count = uint64(wrong), uint64(len(blocks))
+	p.wrong, p.looked, p.count = uint64(wrong), looked, uint64(len(blocks))
 	for k, t := range blocks {
 		p.blocks[k] = uint64(t)
 	}
@@ -145,8 +146,9 @@ func (b *board) gather(ctx context.Context, blocks []time.Duration, wrong int) (
 		}
 		all = append(all, own)
 		sum += int(p.wrong)
+		any = any || p.looked
 	})
-	return all, sum, err
+	return all, sum, any, err
 }
 
 // merge adds up the histograms of all ranks on rank 0.

@@ -50,6 +50,20 @@ func calibrate(shortest time.Duration, lap func(n int) (time.Duration, error)) (
 	}
 }
 
+// maxAgain is how often a slice is measured until its blocks are long enough.
+const maxAgain = 3
+
+// replan is the plan for what comes after an operation took so long in a slice. A
+// machine that has become faster, or much slower, since needs other blocks; those of
+// a slice are better to reckon them from than the few laps of a calibration.
+func replan(ops int, planned, took, shortest time.Duration) (int, time.Duration) {
+	took = max(took, 1)
+	if block := took * time.Duration(ops); block < shortest || took > 3*planned {
+		ops = int(margin*float64(shortest)/float64(took)) + 1
+	}
+	return ops, took
+}
+
 // plan says how a slice spends its time: blocks of ops operations each.
 type plan struct{ ops, blocks int }
 

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +16,7 @@ import (
 // comparison holds two measurements against each other, row by row.
 var comparison = &around{
 	name: "compare", arguments: "A.json B.json",
-	text:  "B's rows by A's: ratio and significance of each; --fail-over 10% fails for what got slower",
+	text:  "B's rows by A's: ratio and significance of each; --fail-over 10% fails for what got slower, or cannot be told",
 	flags: []string{"fail-over"},
 }
 
@@ -161,7 +162,7 @@ func runCompare(_ context.Context, q *request, _ []string, stdout, stderr io.Wri
 	w.printf("# p50 in µs, medians of repetitions; p: how likely chance alone is (Mann-Whitney)\n#\n")
 	const form = "%-48s %9s %9s %7s %8s %s\n"
 	w.printf("#"+form, strings.Repeat(" ", 47), "A", "B", "B÷A", "p, n", "")
-	worst, elsewhere, few := []string{}, 0, 0
+	worst, elsewhere, few, untold, blank := []string{}, 0, 0, 0, 0
 	for _, k := range both {
 		x, y := ofA[k], ofB[k]
 		ratio, p, is := verdict(x, y)
@@ -171,12 +172,16 @@ func runCompare(_ context.Context, q *request, _ []string, stdout, stderr io.Wri
 			is += ", " + x.where() + " and " + y.where()
 		case is == slower && q.failOver > 0 && 100*(ratio-1) > q.failOver:
 			worst = append(worst, fmt.Sprintf("%v (%+.1f%%)", k, 100*(ratio-1)))
+		case math.IsNaN(ratio):
+			blank++
 		case is == alike && (len(x.p50) < fewestSamples || len(y.p50) < fewestSamples):
-			few++
+			if few++; k.op != limits.name {
+				untold++
+			}
 		}
 		w.printf(form, k, middle(x.p50), middle(y.p50), fmt.Sprintf("%.2f", ratio), fmt.Sprintf("%.3f %d+%d", p, len(x.p50), len(y.p50)), is)
 	}
-	w.only("A", keysA, ofB)
+	vanished := w.only("A", keysA, ofB)
 	w.only("B", keysB, ofA)
 	if elsewhere > 0 {
 		w.printf("# !! %s measured in different states of the machine: not judged\n", count(elsewhere, "row"))
@@ -187,8 +192,26 @@ func runCompare(_ context.Context, q *request, _ []string, stdout, stderr io.Wri
 	if w.err != nil {
 		return broken(stderr, w.err)
 	}
-	if len(worst) > 0 {
-		return broken(stderr, fmt.Errorf("%s slower by more than %g%%: %s", count(len(worst), "row"), q.failOver, strings.Join(worst, "; ")))
+	if q.failOver == 0 {
+		return 0
+	}
+	// Who cannot tell must not let pass. Of limits, which are the machine's and not
+	// ours, some are measured once, and no row is missed.
+	var why []error
+	fail := func(rows int, format string, args ...any) {
+		if rows > 0 {
+			why = append(why, fmt.Errorf("%s %s", count(rows, "row"), fmt.Sprintf(format, args...)))
+		}
+	}
+	fail(len(worst), "slower by more than %g%%: %s", q.failOver, strings.Join(worst, "; "))
+	fail(len(vanished), "of A not in B: %s", strings.Join(vanished, "; "))
+	fail(blank, "without figures")
+	fail(untold, "with fewer than %d repetitions: nothing can be told of them", fewestSamples)
+	if elsewhere == len(both) {
+		fail(elsewhere, "measured, all in different states of the machine: nothing can be told")
+	}
+	if len(why) > 0 {
+		return broken(stderr, errors.Join(why...))
 	}
 	return 0
 }
@@ -239,11 +262,16 @@ func (t *tally) printf(format string, args ...any) {
 	}
 }
 
-// only lists the keys that the other file has not.
-func (t *tally) only(file string, keys []rowKey, other map[rowKey]*sampled) {
+// only lists the keys that the other file has not, and returns those that are ours.
+func (t *tally) only(file string, keys []rowKey, other map[rowKey]*sampled) (ours []string) {
 	for _, k := range keys {
-		if other[k] == nil {
-			t.printf("# only in %s: %v\n", file, k)
+		if other[k] != nil {
+			continue
+		}
+		t.printf("# only in %s: %v\n", file, k)
+		if k.op != limits.name {
+			ours = append(ours, k.String())
 		}
 	}
+	return ours
 }

@@ -81,22 +81,57 @@ func TestCompare(t *testing.T) {
 
 	code, _, stderr = compare("--fail-over", "5%", old, same)
 	require.Equal(t, exitFailed, code)
-	require.Equal(t, "shmrun bench: 1 row slower by more than 5%: alltoall auto, 2 ranks, 64 (+9.9%)\n", stderr)
-	code, _, _ = compare(old, same, "--fail-over", "10")
-	require.Zero(t, code)
-	code, _, _ = compare(same, old, "--fail-over", "5%")
-	require.Zero(t, code, "faster is no failure")
+	require.Equal(t, "shmrun bench: 1 row slower by more than 5%: alltoall auto, 2 ranks, 64 (+9.9%)\n"+
+		"shmrun bench: 1 row of A not in B: alltoall auto, 2 ranks, 512\n", stderr)
 
-	code, stdout, _ = compare(old, written(t, "crate", timed(64, "250ns", 9, 9, 9, 9, 9)), "--fail-over=1")
+	code, stdout, _ = compare(old, written(t, "crate", timed(64, "250ns", 9, 9, 9, 9, 9)))
 	require.Zero(t, code, "another state is not judged")
 	require.Contains(t, stdout, "# !! different machines: box | crate\n")
 	require.Contains(t, stdout, "# !! A in state 100 ns, B in state 250 ns\n")
 	require.Contains(t, stdout, "other state, 100ns and 250ns\n")
 	require.Contains(t, stdout, "# !! 1 row measured in different states of the machine: not judged\n")
 
-	code, stdout, _ = compare(written(t, "one", timed(8, "-", 1)), written(t, "two", timed(8, "-", 2)), "--fail-over=1")
+	code, stdout, _ = compare(written(t, "one", timed(8, "-", 1)), written(t, "two", timed(8, "-", 2)))
 	require.Zero(t, code)
 	require.Contains(t, stdout, "# !! 1 row with fewer than 4 repetitions")
+}
+
+// A gate that cannot tell does not let pass.
+func TestFailOver(t *testing.T) {
+	five := timed(8, "100ns", 1, 1.01, 1.02, 1.03, 1.04)
+	larger := timed(64, "100ns", 2, 2.01, 2.02, 2.03, 2.04)
+	once := Row{Op: "limits", Engine: pairName(0, 1), Ranks: 2, Bytes: 8, State: "100ns", summary: summary{P50: 1}, Each: []figure{1}}
+	gone := once
+	gone.Engine = pairName(0, 2)
+	for _, c := range []struct {
+		what string
+		a, b []Row
+		want string // nothing: it passes
+	}{
+		{"the same", []Row{five}, []Row{five}, ""},
+		{"slower by less", []Row{five}, []Row{timed(8, "100ns", 1.05, 1.06, 1.07, 1.08, 1.09)}, ""},
+		{"faster", []Row{larger}, []Row{timed(64, "100ns", 1, 1, 1, 1, 1)}, ""},
+		{"slower", []Row{five}, []Row{timed(8, "100ns", 2, 2, 2, 2, 2)}, "1 row slower by more than 10%: alltoall auto, 2 ranks, 8 (+96.1%)\n"},
+		{"one repetition", []Row{timed(8, "100ns", 1)}, []Row{timed(8, "100ns", 2)}, "1 row with fewer than 4 repetitions: nothing can be told of them\n"},
+		{"vanished", []Row{five, larger}, []Row{five}, "1 row of A not in B: alltoall auto, 2 ranks, 64\n"},
+		{"new", []Row{five}, []Row{five, larger}, ""},
+		{"no figures", []Row{five, larger}, []Row{five, timed(64, "100ns", none())}, "1 row without figures\n"},
+		{"some in another state", []Row{five, larger}, []Row{five, timed(64, moved, 9, 9, 9, 9, 9)}, ""},
+		{"all in another state", []Row{five}, []Row{timed(8, "300ns", 9, 9, 9, 9, 9)}, "1 row measured, all in different states of the machine: nothing can be told\n"},
+		{"the machine's, once", []Row{five, once, gone}, []Row{five, once}, ""},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := Main(t.Context(), []string{"compare", "--fail-over", "10%", written(t, "a", c.a...), written(t, "b", c.b...)}, &out, &errs)
+			if c.want == "" {
+				require.Zero(t, code, errs.String())
+				require.Empty(t, errs.String())
+				return
+			}
+			require.Equal(t, exitFailed, code)
+			require.Equal(t, "shmrun bench: "+c.want, errs.String())
+		})
+	}
 }
 
 // Several runs in one file are one with more repetitions.

@@ -106,7 +106,7 @@ func paragraph(j *job) string {
 	case j.op.own != nil:
 		return text + "Each time is of one start, in turns with the bare limit (" + bareName + ") and the peers."
 	}
-	text += fmt.Sprintf("Operations run back to back in blocks of at least %v; a block took as long as its slowest rank says, and p50, p99, min and max are over blocks. ", blockFor(j.Ranks, len(j.CPUs)))
+	text += fmt.Sprintf("Operations run back to back in %s; a block took as long as its slowest rank says, and p50, p99, min and max are over blocks. ", j.blocks())
 	if len(j.peers) > 0 {
 		text += fmt.Sprintf("A row is %s, in turns with its limit and each peer, between looks at the placement of the CPUs. ", count(j.reps, "repetition"))
 	}
@@ -120,9 +120,11 @@ func paragraph(j *job) string {
 		}
 		text += ". "
 	}
-	if j.check {
+	switch {
+	case j.op.trials != nil: // no data
+	case j.check:
 		text += "Data changes from round to round and is compared byte for byte outside the clock."
-	} else {
+	default:
 		text += "What arrived was not looked at."
 	}
 	return strings.TrimSpace(text)
@@ -162,6 +164,13 @@ func groupOf(parts []*chapter) []report.Group {
 	var tails []single
 	for _, p := range parts {
 		rows, tails = append(rows, p.rows...), append(tails, p.singles...)
+		for _, r := range p.rows {
+			for _, name := range p.job.peers {
+				if without := r.peer(name).without(); without != "" {
+					g.Problems = append(g.Problems, fmt.Sprintf("%s, %s: %s", name, count(r.Ranks, "rank"), without))
+				}
+			}
+		}
 		if p.failed != "" {
 			g.Problems = append(g.Problems, fmt.Sprintf("%s: %s", p.meta.Command, p.failed))
 		}
@@ -177,7 +186,7 @@ func groupOf(parts []*chapter) []report.Group {
 	}
 	groups := []report.Group{g}
 	if len(tails) > 0 {
-		groups = append(groups, report.Group{Name: "single operations", Table: tailsOf(tails)})
+		groups = append(groups, report.Group{Name: tails[0].what(), Table: tailsOf(tails)})
 	}
 	return groups
 }
@@ -254,22 +263,18 @@ func tableOf(j *job, rows []Row) (t report.Table) {
 		number("busbw", func(r Row) figure { return r.Busbw })
 	}
 	if any(func(r Row) bool { return r.Limit.ok() }) {
-		text("of limit", func(r Row) string {
-			if !r.Limit.ok() {
-				return "-"
-			}
-			return fmt.Sprintf("%.2f %s", float64(r.P50/r.Limit), r.Of)
-		})
+		text("of limit", func(r Row) string { return r.ofLimit() })
 	}
 	for _, name := range peers.Names {
 		if !any(func(r Row) bool { return r.peer(name).P50.ok() || r.peer(name).Failed != "" }) {
 			continue
 		}
 		add(name+", µs", func(r Row) report.Cell {
+			c := report.Cell{Text: r.peer(name).cell()}
 			if r.peer(name).Failed != "" {
-				return report.Cell{Text: "failed", Mark: report.Bad}
+				c.Mark = report.Bad
 			}
-			return report.Cell{Text: r.peer(name).P50.String()}
+			return c
 		})
 		add("×", func(r Row) report.Cell { return ratioCell(r.peer(name).Ratio) })
 	}

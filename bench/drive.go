@@ -75,9 +75,7 @@ func (d *driver) trial(ctx context.Context, t trial) (row Row, err error) {
 		return row, err
 	}
 	row = d.row(t, kept, state, limit)
-	if d.check {
-		row.Wrong = wrong(all)
-	}
+	row.Wrong = wrong(all)
 	for k, r := range d.rivals {
 		row.Peers[r.name] = r.figure(row, of(kept, own+k))
 	}
@@ -117,11 +115,7 @@ type repetition struct {
 // changed does not count, and after a change for good none before it does. If it
 // will not settle, the last ones stand, and the state is "moved".
 func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept, all []repetition, state string, err error) {
-	ranks := t.task.Ranks
-	if ranks == 0 {
-		ranks = d.Ranks
-	}
-	reps, p := d.reps, point{Iters: d.iters, Shortest: blockFor(ranks, len(d.CPUs)), Budget: rowBudget / time.Duration(d.reps)}
+	reps, p := d.reps, point{Iters: d.iters, Shortest: d.shortest(t), Budget: rowBudget / time.Duration(d.reps)}
 	if t.quick {
 		reps, p.Budget = 1, probeBudget
 	}
@@ -130,13 +124,16 @@ func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept,
 		return nil, nil, "", err
 	}
 	for len(all) < maxTries*reps {
-		r.slices = nil
+		r.slices, p.expected = nil, 0
 		for _, s := range subjects {
+			begin := time.Now()
 			got, err := s.measure(ctx, p)
 			if err != nil {
 				return nil, nil, "", err
 			}
-			r.slices = append(r.slices, got)
+			if r.slices = append(r.slices, got); p.expected == 0 {
+				p.expected = time.Since(begin)
+			}
 		}
 		if r.after, err = d.look(ctx); err != nil {
 			return nil, nil, "", err
@@ -161,11 +158,14 @@ func (d *driver) settle(ctx context.Context, t trial, subjects []subject) (kept,
 }
 
 // wrong counts the bytes of ours that arrived wrong, those of a repetition whose
-// times do not count, too.
+// times do not count, too; nil: nobody has looked.
 func wrong(all []repetition) *int {
-	sum := 0
+	sum, looked := 0, false
 	for _, s := range of(all, 0) {
-		sum += s.Wrong
+		sum, looked = sum+s.Wrong, looked || s.Looked
+	}
+	if !looked {
+		return nil
 	}
 	return &sum
 }

@@ -15,7 +15,7 @@ type numbered struct{ k int }
 
 func (n *numbered) measure(context.Context, point) (slice, error) {
 	n.k++
-	return slice{Blocks: []time.Duration{time.Duration(n.k) * time.Microsecond}, Ops: 1, Wrong: 1}, nil
+	return slice{Blocks: []time.Duration{time.Duration(n.k) * time.Microsecond}, Ops: 1, Wrong: 1, Looked: true}, nil
 }
 
 func TestARowIsOfOneState(t *testing.T) {
@@ -78,5 +78,28 @@ func TestLimits(t *testing.T) {
 		us, name := (&limit{terms: c.terms}).figure(kept)
 		require.Equal(t, c.name, name)
 		require.Equal(t, c.want.String(), us.String())
+	}
+}
+
+// asked is a subject that keeps what it was asked for.
+type asked struct{ points []point }
+
+func (a *asked) measure(_ context.Context, p point) (slice, error) {
+	a.points = append(a.points, p)
+	return slice{Blocks: []time.Duration{1}, Ops: 1}, nil
+}
+
+// Who waits for a peer knows what ours took, under whatever load.
+func TestPeersAreExpectedToTakeWhatOursTook(t *testing.T) {
+	d := &driver{
+		job:  &job{config: config{Ranks: 2, CPUs: []int{0, 1}}, request: &request{reps: 2}},
+		look: func(context.Context) (placement, error) { return 0, nil },
+	}
+	ours, peer := new(asked), new(asked)
+	_, _, _, err := d.settle(context.Background(), trial{}, []subject{ours, peer})
+	require.NoError(t, err)
+	for k := range 2 {
+		require.Zero(t, ours.points[k].expected)
+		require.Positive(t, peer.points[k].expected)
 	}
 }

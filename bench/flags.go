@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -116,12 +115,12 @@ func flagSet(q *request) *pflag.FlagSet {
 	}, "on", "off")
 	fs.BoolVar(&q.inPlace, "inplace", false, "source and destination are the same memory")
 	oneOf("dst", "`WHERE` the data of a collective arrives: window (default; one copy), private (any memory, the engine copies out)", &q.dst, dstWindow, dstPrivate)
-	fs.BoolVar(&q.tails, "tails", false, "for each row also time single operations, in a pass of their own: a # line with p50 to p99.99")
+	fs.BoolVar(&q.tails, "tails", false, "for each row also time single operations (round trips and flights of messages as a whole, and then divided), in a pass of their own: a # line with p50 to p99.99")
 	oneOf("format", "`FORMAT` of the rows: table (default), json (an object a line), csv, gobench (for benchstat)", &q.format, formats...)
 	file := func(to *string) func(string) error {
 		return func(s string) error {
 			if s == "" {
-				return errors.New("it is the name of a file")
+				return fmt.Errorf("%q is no name of a file", s)
 			}
 			*to = s
 			return nil
@@ -153,7 +152,7 @@ func flagSet(q *request) *pflag.FlagSet {
 		return nil
 	}, append([]string{"all", "none"}, peers.Names...)...)
 	fs.BoolVar(&q.quick, "quick", false, "all: fewer operations and sizes")
-	flag("fail-over", "", "compare: exit code 1 for a row that is slower by more than `PERCENT`, and significantly", percent(&q.failOver))
+	flag("fail-over", "", "compare: exit code 1 for a row that is slower by more than `PERCENT`, and significantly; also for one that B lacks or that has too few repetitions to tell (not of limits), and where all rows are of different states", percent(&q.failOver))
 	q.launch = launch.Flags(fs)
 	ranks := *fs.Lookup("np")
 	ranks.Name, ranks.Shorthand, ranks.Usage = "ranks", "", "`N` ranks: the same as --np"

@@ -30,8 +30,24 @@ func (g *gobench) row(r Row) error {
 	if err := g.failed.tell(g.w, g.peers, r); err != nil {
 		return err
 	}
+	what := fmt.Sprintf("%s, %s", r.Op, count(r.Ranks, "rank"))
+	if len(g.job.sizes) > 0 {
+		what += fmt.Sprintf(", %d bytes", r.Bytes)
+	}
+	beside := g.peers
+	if r.State == moved { // benchstat would divide them
+		beside = nil
+		if err := comment(g.w, "%s: the placement of the CPUs would not settle (state %s): no peers beside it, and nothing to compare it with", what, moved); err != nil {
+			return err
+		}
+	}
+	if r.Wrong != nil && *r.Wrong > 0 {
+		if err := comment(g.w, "%s: #wrong: %d bytes arrived wrong", what, *r.Wrong); err != nil {
+			return err
+		}
+	}
 	err := g.lines(r, "symwin-"+r.Engine, r.Each, r.Iters)
-	for _, name := range g.peers {
+	for _, name := range beside {
 		if p := r.peer(name); err == nil && p.P50.ok() {
 			err = g.lines(r, name, p.each, p.iters)
 		}

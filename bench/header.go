@@ -15,9 +15,14 @@ func comment(w io.Writer, format string, args ...any) error {
 // failures are the peers of which a line has said why they failed.
 type failures map[string]bool
 
-// tell says it of those that have failed since.
+// tell says it of those that have failed since, and what a row is without.
 func (told failures) tell(w io.Writer, names []string, r Row) error {
 	for _, name := range names {
+		if without := r.peer(name).without(); without != "" {
+			if err := comment(w, "%s: %s", name, without); err != nil {
+				return err
+			}
+		}
 		why := strings.Join(strings.Fields(r.peer(name).Failed), " ")
 		if why == "" || told[name] {
 			continue
@@ -40,7 +45,7 @@ func header(w io.Writer, j *job, m Meta) error {
 		fmt.Sprintf("%s: %s", j.op.name, j.op.text),
 		strings.TrimSuffix(strings.Join([]string{m.Host, m.CPU, m.Kernel, m.Go, "symwin " + m.Commit}, "; "), "; symwin "),
 		fmt.Sprintf("%s, %s; engine %s%s", count(j.Ranks, "rank"), m.Bind, j.engine, j.wherein()),
-		fmt.Sprintf("times in µs, the slowest rank's, over blocks of at least %v; GB/s in 1e9; of limit: p50 ÷ what the machine allows", blockFor(j.Ranks, len(j.CPUs))),
+		fmt.Sprintf("times in µs, the slowest rank's, over %s; GB/s in 1e9; of limit: p50 ÷ what the machine allows", j.blocks()),
 		m.Command,
 	}
 	if j.op.total != nil {

@@ -38,7 +38,8 @@ an exchange of one line each way (two16), or, where ranks share CPUs, a hand-off
 "state" is half a round trip of two16, looked at before and after each part of a
 row: figures of different states do not compare. A peer's × is its p50 by ours.
 Data changes from round to round and is compared byte for byte, outside the
-clock; exit code 1 if any was #wrong.
+clock; exit code 1 if any was #wrong ("-": nothing is compared). A peer whose
+bytes are wrong is out, its column says so, and the exit code does not.
 
 `, flagSet(new(request)).FlagUsagesWrapped(86), `
 Coming from           OSU                              nccl-tests                   IMB

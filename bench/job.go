@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/launch"
@@ -173,6 +174,29 @@ func (j *job) trials() (rows []trial) {
 		})
 	}
 	return rows
+}
+
+// shortest is the shortest block of a row.
+func (j *job) shortest(t trial) time.Duration {
+	return blockFor(cmp.Or(t.task.Ranks, j.Ranks), len(j.CPUs))
+}
+
+// blocks says what times are over.
+func (j *job) blocks() string {
+	if j.op.own != nil {
+		return "starts"
+	}
+	all := map[time.Duration]bool{}
+	for _, t := range j.trials() {
+		all[j.shortest(t)] = true
+	}
+	if len(all) > 1 {
+		return fmt.Sprintf("blocks of at least %v, or %v where ranks share CPUs", minBlock, sharedBlock)
+	}
+	for shortest := range all {
+		return fmt.Sprintf("blocks of at least %v", shortest)
+	}
+	return "blocks"
 }
 
 // shared says whether ranks share CPUs.

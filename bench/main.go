@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -26,7 +27,7 @@ const RankCommand = "bench-rank"
 // is one of the commands around that, which measure everything or compare. It
 // returns the exit code: 0; 1 if a byte arrived wrong or a rank failed; 2 for a
 // command line that cannot be measured, told in one line on stderr before
-// anything is started.
+// anything is started; 128 and the number of a signal that ended it.
 //
 // The ranks are this very program, started with [RankCommand]; its main must
 // hand that to [RankMain], and [peers.RankCommand] to [peers.RankMain]. Cancelling
@@ -84,19 +85,16 @@ func measureOne(ctx context.Context, q *request, args []string, stdout, stderr i
 		out, err := newOutput(stdout, j, m)
 		return outputs{progress, out, p}, err
 	})
-	written := papers.write("out", func(io.Writer) error { return nil })
+	written := papers.end("out")
 	if p.failed = e.text(); len(p.rows) > 0 { // also where not all of them are there
-		if err := papers.write("plot", p.draw); written == nil {
-			written = err
-		}
-		if err := papers.write("report", document([]*chapter{p}, time.Now()).Write); written == nil {
-			written = err
-		}
+		written = errors.Join(written, papers.write("plot", p.draw),
+			papers.write("report", document([]*chapter{p}, time.Now()).Write))
 	}
-	if e.err == nil && e.exit == 0 {
-		e.err = written
+	code := e.tell(stderr)
+	if written != nil {
+		code = max(code, broken(stderr, written))
 	}
-	return e.tell(stderr)
+	return code
 }
 
 // ending is how a measurement ended: by an error, or, where what happened has been
@@ -107,9 +105,13 @@ type ending struct {
 }
 
 func (e ending) tell(stderr io.Writer) int {
+	by := endedBy(0)
 	switch {
 	case e.exit != 0:
 		return e.exit
+	case errors.As(e.err, &by):
+		_ = broken(stderr, by)
+		return by.code()
 	case e.err != nil:
 		return broken(stderr, e.err)
 	}
@@ -131,12 +133,18 @@ func (e ending) text() string {
 func (j *job) measure(ctx context.Context, args []string, stderr io.Writer, open opener, progress *progress, begin func(Meta) (output, error)) (e ending) {
 	here, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// Ranks that run get a signal from their launcher, and it tells; but peers are
+	// opened before, which may take a while.
+	defer onSignal(here, cancel)()
 	d := &driver{job: j, rivals: openRivals(here, j, open), progress: progress}
 	defer func() {
 		for _, r := range d.rivals {
 			r.close()
 		}
 	}()
+	if e.err = context.Cause(here); e.err != nil {
+		return e
+	}
 	if d.out, e.err = begin(newMeta(j, args, d.rivals)); e.err != nil {
 		return e
 	}
@@ -155,6 +163,9 @@ func (j *job) measure(ctx context.Context, args []string, stderr io.Writer, open
 	e.err = d.run(here)
 	e.exit = d.crew.dismiss()
 	progress.clear()
+	if by := endedBy(0); errors.As(context.Cause(here), &by) {
+		e.err = by
+	}
 	if e.err == nil && d.wrong != 0 {
 		e.err = fmt.Errorf("%d bytes arrived wrong", d.wrong)
 	}
@@ -162,7 +173,9 @@ func (j *job) measure(ctx context.Context, args []string, stderr io.Writer, open
 }
 
 func broken(stderr io.Writer, err error) int {
-	fmt.Fprintf(stderr, "shmrun bench: %v\n", err)
+	for line := range strings.SplitSeq(err.Error(), "\n") { // one for each of several errors
+		fmt.Fprintf(stderr, "shmrun bench: %s\n", line)
+	}
 	return exitFailed
 }
 

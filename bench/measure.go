@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 )
 
@@ -11,6 +12,8 @@ type point struct {
 	Iters    int           `json:"iters,omitempty"`    // operations inside the clock, rounded up to whole blocks; 0: as many as fit into Budget
 	Shortest time.Duration `json:"shortest,omitempty"` // of a block
 	Budget   time.Duration `json:"budget,omitempty"`   // of all blocks
+
+	expected time.Duration // what ours took, for who waits for a peer; 0: not known
 }
 
 // slice is what was measured of a row at one go.
@@ -18,7 +21,10 @@ type slice struct {
 	Blocks []time.Duration `json:"blocks"`         // each as long as it took its slowest rank
 	Ops    int             `json:"ops"`            // in a block; of a round trip, halves
 	Wrong  int             `json:"wrong"`          // bytes
+	Looked bool            `json:"looked"`         // for them: something was compared
 	Note   string          `json:"note,omitempty"` // how it was done, where there is a choice
+
+	dropped int // starts of a peer that failed and do not count
 }
 
 // stint is an exercise while it is open: what is known of it goes from slice to
@@ -52,7 +58,8 @@ type meter struct {
 }
 
 // measure takes a slice of s; only rank 0 gets it. The first one begins with
-// checked operations and calibration.
+// checked operations and calibration. One of which the median block is too short,
+// because the machine has become faster since, is measured again.
 //
 // Blocks follow each other without a pause, so the end of one is the beginning
 // of the next, and nothing but operations happens between two readings of the
@@ -73,6 +80,7 @@ func (m *meter) slice(ctx context.Context, s *stint, p point) (slice, error) {
 		s.begin()
 	}
 	wrong := 0
+	shortest := cmp.Or(s.shortest, p.Shortest, minBlock)
 	if s.ops == 0 {
 		for range s.rounds() {
 			if err := m.fresh(ctx, s, &wrong, true, func() error { return s.run(ctx, 1) }); err != nil {
@@ -84,24 +92,52 @@ func (m *meter) slice(ctx context.Context, s *stint, p point) (slice, error) {
 				return slice{}, err
 			}
 		}
-		if err := m.calibrate(ctx, s, p); err != nil {
+		if err := m.calibrate(ctx, s, shortest); err != nil {
 			return slice{}, err
 		}
 	}
-	plan := planFor(p.Iters, s.ops, s.each, p.Budget)
+	for try := 1; ; try++ {
+		plan := planFor(p.Iters, s.ops, s.each, p.Budget)
+		got, err := m.planned(ctx, s, plan, &wrong)
+		if err != nil {
+			return slice{}, err
+		}
+		// Only rank 0 has the blocks of all; what follows from them is for all to know.
+		typical, err := m.board.slowest(ctx, got.typical())
+		if err != nil {
+			return slice{}, err
+		}
+		s.ops, s.each = replan(s.ops, s.each, typical/time.Duration(plan.ops), shortest)
+		if typical >= shortest || try == maxAgain {
+			return got, nil
+		}
+	}
+}
+
+// planned measures the blocks of plan. wrong is this rank's wrong bytes so far:
+// those of a slice that is measured again count, too.
+func (m *meter) planned(ctx context.Context, s *stint, plan plan, wrong *int) (slice, error) {
 	var blocks []time.Duration
-	err := m.fresh(ctx, s, &wrong, !s.InPlace, func() (err error) {
+	err := m.fresh(ctx, s, wrong, !s.InPlace, func() (err error) {
 		blocks, err = m.blocks(ctx, s, make([]time.Duration, 0, plan.blocks), plan.blocks, plan.ops)
 		return err
 	})
 	if err == nil && s.InPlace { // what was sent last is gone
-		err = m.fresh(ctx, s, &wrong, true, func() error { return s.run(ctx, 1) })
+		err = m.fresh(ctx, s, wrong, true, func() error { return s.run(ctx, 1) })
 	}
 	if err != nil {
 		return slice{}, err
 	}
-	all, wrong, err := m.board.gather(ctx, blocks, wrong)
-	return slice{Blocks: slowest(all), Ops: plan.ops * max(s.units, 1), Wrong: wrong, Note: s.note}, err
+	all, sum, looked, err := m.board.gather(ctx, blocks, *wrong, s.Check && s.compares())
+	return slice{Blocks: slowest(all), Ops: plan.ops * max(s.units, 1), Wrong: sum, Looked: looked, Note: s.note}, err
+}
+
+// typical is the median block, 0 where there is none.
+func (s slice) typical() time.Duration {
+	if len(s.Blocks) == 0 {
+		return 0
+	}
+	return quantile(slices.Sorted(slices.Values(s.Blocks)), 0.5)
 }
 
 // fresh does body with new data, the ranks in step.
@@ -125,8 +161,8 @@ func (m *meter) fresh(ctx context.Context, s *stint, wrong *int, checked bool, b
 
 // calibrate finds out how many operations make a block. All ranks come to the
 // same result, since the times are those of the slowest rank, which all know.
-func (m *meter) calibrate(ctx context.Context, s *stint, p point) (err error) {
-	s.ops, s.each, err = calibrate(cmp.Or(s.shortest, p.Shortest, minBlock), func(n int) (time.Duration, error) {
+func (m *meter) calibrate(ctx context.Context, s *stint, shortest time.Duration) (err error) {
+	s.ops, s.each, err = calibrate(shortest, func(n int) (time.Duration, error) {
 		if err := m.board.team.Barrier(ctx); err != nil {
 			return 0, err
 		}

@@ -117,29 +117,35 @@ func (o *op) carries(j *job, t task) error {
 			return err
 		}
 	}
-	window, memory := pageSize, int64(0)
-	if w.window != nil {
-		window += w.window(&j.config, t)
-	}
-	if w.memory != nil {
-		memory = w.memory(&j.config, t)
-	}
+	window, need := o.memory(&j.config, w, t)
 	what := fmt.Sprintf("%s of %s with %d ranks does not fit", o.name, env.FormatSize(t.Bytes), j.Ranks)
 	if have := j.Window; window > have {
 		return fmt.Errorf("%s the window: need %d bytes on each rank, have %d; raise --window or lower --max", what, window, have)
 	}
-	n := int64(j.Ranks)
-	if need, have := window*n, j.shm; have >= 0 && need > have {
+	if need, have := window*int64(j.Ranks), j.shm; have >= 0 && need > have {
 		return fmt.Errorf("%s %s: need %d bytes, have %d; take --backing memfd or lower --max", what, shm.Dir(), need, have)
-	}
-	need := (window + memory) * n
-	if copiers, each := o.copies(&j.config, t.Bytes); copiers > 0 { // from and to, beside ours
-		need += 2 * int64(copiers) * each
 	}
 	if have, ok := availableMemory(); ok && need > have {
 		return fmt.Errorf("%s the memory: need %d bytes, have %d; lower --max or -n", what, need, have)
 	}
 	return nil
+}
+
+// memory is what a task takes of each window, and what all ranks take together.
+func (o *op) memory(c *config, w *way, t task) (window, all int64) {
+	window = pageSize
+	if w.window != nil {
+		window += w.window(c, t)
+	}
+	all = window
+	if w.memory != nil {
+		all += w.memory(c, t)
+	}
+	all *= int64(c.Ranks)
+	if copiers, each := o.copies(c, t.Bytes); copiers > 0 { // from and to, beside ours
+		all += 2 * int64(copiers) * each
+	}
+	return window, all
 }
 
 // neighbours are the ranks that work in pairs: 0 and 1, 2 and 3, …

@@ -51,7 +51,7 @@ func TestFormats(t *testing.T) {
 			"shmwin":  {Note: "not installed: apt-get install libopenmpi-dev", missing: true},
 		},
 	}
-	single := tails{Count: 200000, P50: 0.19, P90: 0.2, P99: 0.31, P999: 1.2, P9999: 14.5, Max: 88, Clock: 41}
+	single := tails{Count: 200000, Ops: 1, P50: 0.19, P90: 0.2, P99: 0.31, P999: 1.2, P9999: 14.5, Max: 88, Clock: 41}
 	for _, format := range formats {
 		t.Run(format, func(t *testing.T) {
 			j := &job{
@@ -116,4 +116,33 @@ func TestRepliesAreToldFromWhatElseRanksWrite(t *testing.T) {
 	}
 	require.Equal(t, []reply{answer, answer}, got)
 	require.Equal(t, "hello\nshmrun-bench:no message\n", rest.String())
+}
+
+// The header says of the rows that there are how long their blocks are.
+func TestTheHeaderTellsTheBlocks(t *testing.T) {
+	two := config{Ranks: 2, CPUs: []int{0, 1}}
+	four := config{Ranks: 4, CPUs: []int{0, 1}}
+	for _, c := range []struct {
+		op   *op
+		of   config
+		want string
+	}{
+		{barrier, two, "over blocks of at least 20µs;"},
+		{barrier, four, "over blocks of at least 2ms;"},
+		{wait, two, "over blocks of at least 20µs;"},
+		{wait, four, "over blocks of at least 20µs, or 2ms where ranks share CPUs;"},
+		{limits, four, "over blocks of at least 20µs;"}, // no two of them on one CPU, but for hand-offs
+		{startup, two, "over starts;"},
+	} {
+		var b bytes.Buffer
+		require.NoError(t, header(&b, &job{config: c.of, request: &request{engine: auto, touch: touchNone}, op: c.op}, Meta{}))
+		require.Contains(t, b.String(), c.want, "%s of %d", c.op.name, c.of.Ranks)
+	}
+}
+
+// What cannot be timed alone is not called single.
+func TestTailsTellWhatWasTimed(t *testing.T) {
+	for ops, want := range map[int]string{1: "single operations, 8 bytes: ", 2: "halves of single round trips, 8 bytes: ", 64: "single flights of 64 messages by their number, 8 bytes: "} {
+		require.Contains(t, tails{Ops: ops}.line(Row{Bytes: 8}), want)
+	}
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -57,4 +58,46 @@ func TestPapersAreWrittenAnew(t *testing.T) {
 		require.Equal(t, "rows", string(text))
 	}
 	require.Equal(t, exitUsage, Main(t.Context(), []string{"latency", "--plot", name + ".svg", "--out", name + ".svg"}, io.Discard, io.Discard))
+}
+
+// Whatever ends the process before there is something to write, no new file is left;
+// nor is one that could not be written.
+func TestPapersAreNotThereBeforeTheyAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	name := func(s string) string { return filepath.Join(dir, s) }
+	require.NoError(t, os.WriteFile(name("old"), []byte("last week's"), 0o644))
+	all, err := (&request{file: name("new"), plot: name("new.svg"), report: name("old")}).papers("out", "plot", "report")
+	require.NoError(t, err)
+	require.NoFileExists(t, name("new"))
+	require.NoFileExists(t, name("new.svg"))
+	torn := func(w io.Writer) error { _, _ = io.WriteString(w, "half"); return errGone }
+	require.ErrorIs(t, all.write("plot", torn), errGone)
+	require.ErrorIs(t, all.write("report", torn), errGone)
+	require.NoFileExists(t, name("new.svg"))
+	text, err := os.ReadFile(name("old"))
+	require.NoError(t, err)
+	require.Equal(t, "last week's", string(text))
+	require.NoError(t, all.end("out"))
+	require.NoFileExists(t, name("new"))
+	all.discard()
+}
+
+// Each file that cannot be written is told.
+func TestAllFilesThatCannotBeWrittenAreTold(t *testing.T) {
+	dir := t.TempDir()
+	var full [2]string
+	for k, name := range []string{"full.svg", "full.html"} {
+		full[k] = filepath.Join(dir, name)
+		if os.Symlink("/dev/full", full[k]) != nil {
+			t.Skip("no symbolic links")
+		}
+	}
+	if _, err := os.Stat(full[0]); err != nil {
+		t.Skip(err)
+	}
+	var stderr bytes.Buffer
+	code := Main(t.Context(), []string{"latency", "-b", "8", "-e", "16", "-i", "1", "--reps", "1", "--plot", full[0], "--report", full[1]}, io.Discard, &stderr)
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, stderr.String(), "shmrun bench: --plot: write "+full[0])
+	require.Contains(t, stderr.String(), "shmrun bench: --report: write "+full[1])
 }

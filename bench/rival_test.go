@@ -109,6 +109,8 @@ func TestPeersThatAreNotThereCannotOrFailDoNotStopTheRest(t *testing.T) {
 	require.NotContains(t, title, "mpich")
 	require.Contains(t, title, "ucx")
 	require.Contains(t, stdout, "failed")
+	require.Contains(t, stdout, "# unix: 5 bytes arrived wrong\n")
+	require.Regexp(t, `(?m)^ +64 .* wrong +- `, stdout)
 }
 
 func TestRatiosAreOfOneState(t *testing.T) {
@@ -119,4 +121,71 @@ func TestRatiosAreOfOneState(t *testing.T) {
 	row.State = moved
 	require.Equal(t, figure(3), r.figure(row, slices).P50)
 	require.False(t, r.figure(row, slices).Ratio.ok())
+}
+
+// What a peer's figure is without stands beside it.
+func TestStartsThatDoNotCountAreTold(t *testing.T) {
+	r := &rival{name: "mpich"}
+	some := slice{Blocks: []time.Duration{3000}, Ops: 1, dropped: 2}
+	f := r.figure(Row{State: "110ns", summary: summary{P50: 1.5}}, []slice{some, some})
+	require.Equal(t, 4, f.Dropped)
+	j := &job{config: config{Ranks: 1, CPUs: []int{0}}, request: &request{peers: []string{"mpich"}, touch: touchNone}, op: startup}
+	const want = "mpich: 4 starts ended by a broken pipe, not counted"
+	for _, j.format = range []string{"table", "csv", "gobench"} {
+		var b bytes.Buffer
+		out, err := newOutput(&b, j, Meta{})
+		require.NoError(t, err)
+		require.NoError(t, out.row(Row{Op: "startup", Ranks: 1, Peers: map[string]PeerFigure{"mpich": f}}))
+		require.Contains(t, b.String(), "# "+want+"\n")
+	}
+}
+
+// A peer is told what ours and those before it take.
+func TestPeersAreOpenedBesideEachOther(t *testing.T) {
+	q, err := parse([]string{"alltoall", "-n", "2", "-b", "1K", "-e", "1M", "--peer", "openmpi,mpich,ucx,unix"})
+	require.NoError(t, err)
+	j, err := q.job()
+	require.NoError(t, err)
+	var beside []float64
+	var closed []string
+	openRivals(t.Context(), j, func(_ context.Context, name string, job peers.Job) (peers.Peer, error) {
+		if beside = append(beside, job.Beside); name == "mpich" {
+			return nil, &peers.MissingError{Peer: name}
+		}
+		return &fake{name: name, closed: &closed}, nil
+	})
+	const each = 2 * 2 * 2 << 20 // what two ranks send to two, and what they receive
+	require.Greater(t, beside[0], float64(each), "ours")
+	require.Equal(t, []float64{beside[0], beside[0] + each, beside[0] + each, beside[0] + each + 4<<20}, beside)
+}
+
+func TestTheCgroupsMemoryIsTheLimit(t *testing.T) {
+	defer func(was func() (int64, bool)) { cgroupRoom = was }(cgroupRoom)
+	cgroupRoom = func() (int64, bool) { return 1 << 20, true }
+	have, ok := availableMemory()
+	require.True(t, ok)
+	require.Equal(t, int64(1<<20), have)
+}
+
+// hasty is a peer whose first slices have blocks that are too short.
+type hasty struct {
+	fake
+	slices int
+}
+
+func (h *hasty) Measure(context.Context, peers.Point) (peers.Slice, error) {
+	h.slices++
+	return peers.Slice{Blocks: []time.Duration{time.Duration(h.slices) * 10 * time.Microsecond}, Ops: 1}, nil
+}
+
+func TestBlocksOfPeersThatAreTooShortAreMeasuredAgain(t *testing.T) {
+	peer := new(hasty)
+	r := &rival{name: "openmpi", peer: peer}
+	got, err := r.at(8).measure(t.Context(), point{Shortest: minBlock})
+	require.NoError(t, err)
+	require.Equal(t, minBlock, got.typical())
+	require.Equal(t, 2, peer.slices)
+	_, err = r.at(8).measure(t.Context(), point{Shortest: time.Hour})
+	require.NoError(t, err)
+	require.Equal(t, 2+maxAgain, peer.slices, "not for ever")
 }

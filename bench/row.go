@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -21,7 +22,7 @@ type Row struct {
 	summary
 	Algbw figure                `json:"algbw_gbs"`
 	Busbw figure                `json:"busbw_gbs"`
-	Wrong *int                  `json:"wrong"`    // bytes that were not what their sender sent; nil: not looked at
+	Wrong *int                  `json:"wrong"`    // bytes that were not what their sender sent; nil: nothing was compared
 	Limit figure                `json:"limit_us"` // of the machine, measured beside
 	Of    string                `json:"limit"`    // what the limit is made of
 	State string                `json:"state"`    // half a round trip of two lines, or moved
@@ -34,9 +35,21 @@ type PeerFigure struct {
 	P50    figure `json:"p50_us"`
 	Ratio  figure `json:"ratio"`            // its p50 divided by ours; above 1 we are faster
 	Failed string `json:"failed,omitempty"` // why there is none
+	// Dropped is the starts of a launcher that failed and do not count.
+	Dropped int `json:"dropped,omitempty"`
 
+	lied  bool     // it failed since bytes arrived wrong
 	each  []figure // p50 of each repetition
 	iters int      // operations inside the clock, in all repetitions
+}
+
+// ofLimit is p50 by the limit as people read it: none where there is none, and where
+// the row is of no one state. That holds for any ratio.
+func (r *Row) ofLimit() string {
+	if !r.Limit.ok() || r.State == moved {
+		return none().String()
+	}
+	return fmt.Sprintf("%.2f %s", float64(r.P50/r.Limit), r.Of)
 }
 
 // peer is what a peer reached, also where nothing is known of it.
@@ -45,6 +58,25 @@ func (r *Row) peer(name string) PeerFigure {
 		return f
 	}
 	return PeerFigure{P50: none(), Ratio: none()}
+}
+
+// without says what is not in the figure, or nothing.
+func (f PeerFigure) without() string {
+	if f.Dropped == 0 {
+		return ""
+	}
+	return count(f.Dropped, "start") + " ended by a broken pipe, not counted"
+}
+
+// cell is what people read: its p50, or how it failed.
+func (f PeerFigure) cell() string {
+	switch {
+	case f.lied:
+		return "wrong"
+	case f.Failed != "":
+		return "failed"
+	}
+	return f.P50.String()
 }
 
 // figure is a measured number, or NaN where there is none: null in JSON, - for

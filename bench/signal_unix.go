@@ -26,3 +26,6 @@ func onSignal(ctx context.Context, cancel context.CancelCauseFunc) (stop func())
 type endedBy syscall.Signal
 
 func (s endedBy) Error() string { return "ended by: " + syscall.Signal(s).String() }
+
+// code is the exit code that tells it.
+func (s endedBy) code() int { return 128 + int(s) }

@@ -20,8 +20,11 @@ type summary struct {
 // summarize sums up the blocks of several slices.
 func summarize(parts []slice) summary {
 	var each []figure // an operation's time, block by block
-	total := figure(0)
+	total, fewest := figure(0), 0
 	for _, s := range parts {
+		if fewest == 0 || s.Ops < fewest { // a slice may have other blocks than the one before
+			fewest = s.Ops
+		}
 		for _, b := range s.Blocks {
 			each = append(each, micro(b, s.Ops))
 			total += each[len(each)-1]
@@ -32,7 +35,7 @@ func summarize(parts []slice) summary {
 	}
 	slices.Sort(each)
 	return summary{
-		OpsPerBlock: parts[0].Ops,
+		OpsPerBlock: fewest,
 		Min:         each[0],
 		Avg:         total / figure(len(each)),
 		P50:         quantile(each, 0.50),

@@ -56,23 +56,13 @@ func newTable(w io.Writer, j *job, m Meta) (output, error) {
 		add("busbw", 7, func(r Row) string { return r.Busbw.String() })
 	}
 	if j.op.moved != nil || j.op.bare != nil {
-		add("of limit", 21, func(r Row) string {
-			if !r.Limit.ok() {
-				return "-"
-			}
-			return fmt.Sprintf("%.2f %s", float64(r.P50/r.Limit), r.Of)
-		})
+		add("of limit", 21, func(r Row) string { return r.ofLimit() })
 	}
 	for _, name := range j.peers {
 		if m.Peers[name].missing { // the header says so
 			continue
 		}
-		add(name, 9, func(r Row) string {
-			if r.peer(name).Failed != "" {
-				return "failed"
-			}
-			return r.peer(name).P50.String()
-		})
+		add(name, 9, func(r Row) string { return r.peer(name).cell() })
 		if m.Peers[name].cannot {
 			continue
 		}

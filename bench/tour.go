@@ -135,7 +135,7 @@ func runTour(ctx context.Context, q *request, args []string, stdout, stderr io.W
 	i := &itinerary{quick: q.quick}
 	var absent []string
 	if i.beside, absent, err = q.neighbours(here, open); err != nil {
-		return broken(stderr, err)
+		return ending{err: err}.tell(stderr)
 	}
 	n := cmp.Or(q.launch.N, max(len(machine), 2))
 	i.plan(n, len(machine))
@@ -184,7 +184,7 @@ func runTour(ctx context.Context, q *request, args []string, stdout, stderr io.W
 		}
 		fmt.Fprintln(stdout, p.headline())
 		if ended {
-			exit, parts = 128+int(by), parts[:k+1]
+			exit, parts = by.code(), parts[:k+1]
 			break
 		}
 	}
@@ -199,8 +199,8 @@ func runTour(ctx context.Context, q *request, args []string, stdout, stderr io.W
 			r.Facts[k].Text = m.Bind
 		}
 	}
-	if err := errors.Join(papers.write("report", r.Write), papers.write("out", func(io.Writer) error { return nil })); err != nil {
-		return broken(stderr, err)
+	if err := errors.Join(papers.write("report", r.Write), papers.end("out")); err != nil {
+		return max(exit, broken(stderr, err))
 	}
 	fmt.Fprintf(stdout, "report: %s\n", q.report)
 	if q.file != "" {

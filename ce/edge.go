@@ -356,7 +356,15 @@ func (e *edge) fetch() bool {
 		return e.fetchPrivate(e.dst, e.fromAt)
 	}
 	e.s.copy(e.dst, e.from)
-	return !e.s.team.Ended()
+	return !e.s.givenUp()
+}
+
+// givenUp reports whether a peer may have given the operation up while its memory was
+// read: it says so before it returns to its program, which may write there again. The
+// fence keeps what was read before the look.
+func (s *Stream) givenUp() bool {
+	line.LoadFence()
+	return s.team.Ended()
 }
 
 func (e *edge) receivedOne() {

@@ -88,11 +88,12 @@ func (s *Stream) call(ctx context.Context, call symmem.Record, op operation) err
 func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation) (err error) {
 	defer rescue(debug.SetPanicOnFault(true), &err)
 	s.begin(call)
-	if err := s.invite(op); err != nil {
+	err = s.invite(op)
+	failpoint.Hit(failpoint.CopyReady)
+	s.lane.PublishLate() // some may be invited, so an error concerns all
+	if err != nil {
 		return err
 	}
-	failpoint.Hit(failpoint.CopyReady)
-	s.lane.PublishLate()
 	if op.votes {
 		if err := s.await(ctx, (*hearing)(s)); err != nil {
 			return err
@@ -264,6 +265,9 @@ type progress Stream
 // Look implements shmsync.Condition.
 func (p *progress) Look() bool {
 	s := (*Stream)(p)
+	if s.fatal != nil {
+		return true // an edge that cannot be is not settled
+	}
 	moved := s.stirred
 	s.stirred = false
 	for i := 0; i < len(s.open); {
@@ -276,7 +280,7 @@ func (p *progress) Look() bool {
 		}
 		i++
 	}
-	if s.folding() && s.fatal == nil { // an edge that cannot be has no memory to fold
+	if s.folding() && s.fatal == nil {
 		moved = s.foldOn() || moved
 	}
 	if !moved && len(s.ownSrc) > 0 {
@@ -286,13 +290,14 @@ func (p *progress) Look() bool {
 	return moved || s.fatal != nil
 }
 
-// Missing implements shmsync.Condition. It looks once more: who has done its part
-// and left is not missing. What moves is told by the next look, which ends the wait
-// as if it had moved there.
+// Missing implements shmsync.Condition. It does what can be done: who has done its
+// part, and left, is not missing. That something has moved is told by the next look,
+// which ends the wait as if it had moved there.
 func (p *progress) Missing(into []int) []int {
-	if p.Look() {
-		p.stirred = true
-		return into
+	stirred := false
+	for p.fatal == nil && len(p.open) > 0 && p.Look() {
+		stirred = true
 	}
+	p.stirred = stirred || p.fatal != nil
 	return append(into, p.open...)
 }

@@ -114,8 +114,9 @@ func (s *Stream) Taken() (bytes uint64) {
 }
 
 // MissingBehind makes an exchange, and behind its invitations calls f, which may look
-// for what moves. It also returns whom a wait would call missing then.
-func (s *Stream) MissingBehind(ctx context.Context, call symmem.Record, parts []Part, f func(look func() bool)) (missing []int, err error) {
+// for what moves. It also returns whom a wait would call missing then, and goes on
+// behind asked.
+func (s *Stream) MissingBehind(ctx context.Context, call symmem.Record, parts []Part, f func(look func() bool), asked func()) (missing []int, err error) {
 	if err := s.lane.Enter(ctx, &call); err != nil {
 		return nil, err
 	}
@@ -126,6 +127,7 @@ func (s *Stream) MissingBehind(ctx context.Context, call symmem.Record, parts []
 	s.lane.PublishLate()
 	f((*progress)(s).Look)
 	missing = (*progress)(s).Missing(nil)
+	asked()
 	for len(s.open) > 0 && err == nil {
 		err = s.await(ctx, (*progress)(s))
 	}

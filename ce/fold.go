@@ -62,7 +62,7 @@ func (s *Stream) foldOn() bool {
 	at := s.folded
 	n := min(s.ring.pieceFor(s.toFold, s.unit), s.toFold-at)
 	me := s.team.Rank()
-	own := s.slices[me]
+	own, pulled := s.slices[me], false
 	for r := range s.edges {
 		if r == me {
 			continue
@@ -76,7 +76,7 @@ func (s *Stream) foldOn() bool {
 		}
 		switch {
 		case e.in == pull:
-			s.slices[r] = e.from[at : at+n]
+			s.slices[r], pulled = e.from[at:at+n], true
 		case e.come() == 0:
 			return false
 		default:
@@ -86,6 +86,9 @@ func (s *Stream) foldOn() bool {
 	s.slices[me] = own[at : at+n]
 	s.folder.Fold(at, s.slices)
 	s.slices[me] = own
+	if pulled && s.givenUp() {
+		return false // the wait finds out why; what was folded is undefined then
+	}
 	s.folded += n
 	for r := range s.edges {
 		if r == me {

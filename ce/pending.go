@@ -211,10 +211,10 @@ func (s *Stream) move() {
 		}
 		err := s.runBatch(ctx, b)
 		s.mu.Lock()
+		b.pending.end(err) // before the queue is empty: who finds it so may start the batch again
 		s.queue.batches = append(s.queue.batches[:0], s.queue.batches[1:]...)
 		s.busy.Store(s.closed || len(s.queue.batches) > 0)
 		s.mu.Unlock()
-		b.pending.end(err)
 	}
 }
 

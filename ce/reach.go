@@ -179,7 +179,7 @@ func (e *edge) fetchPrivate(dst []byte, at uint64) bool {
 		n, alive, err := e.readOther(dst[:min(len(dst), reachChunk)], at)
 		failpoint.Hit(failpoint.CopyHalf)
 		switch {
-		case !alive || e.s.team.Ended():
+		case !alive || e.s.givenUp():
 			return false
 		case noProcess(err):
 			// It was there when its memory was first read: it has died, and its liveness

@@ -153,6 +153,8 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 	s := &Stream{team: team, o: o, ring: ringFor(o.Staging, n), crew: crew{workers: o.Workers}, shares: !team.SharesCPUs(),
 		finder: window.NewFinder(team.World()), edges: make([]edge, n), open: make([]int, 0, n), places: make([]uint64, n), slices: make([][]byte, n)}
 	call.Digest = call.Digest*31 + uint64(s.ring.share)
+	team.World().Hold() // what is stored here passes no lane
+	defer team.World().Unhold()
 	if s.area, err = window.OpenArea(ctx, team, call, areaBytes(n)); err != nil {
 		return nil, err
 	}
@@ -181,6 +183,8 @@ func (s *Stream) Close(ctx context.Context) error {
 	if errors.Is(err, symmem.ErrClosed) {
 		return nil
 	}
+	s.team.World().Hold()
+	defer s.team.World().Unhold()
 	if err == nil {
 		err = s.area.Close(ctx)
 	}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -352,7 +354,7 @@ func TestWhoHasDoneItsPartIsNotMissing(t *testing.T) {
 		if w.Rank() == 0 {
 			defer close(taken)
 			parts[1].Dst = make([]byte, len(message))
-			_, err := s.MissingBehind(ctx, call, parts, func(func() bool) { close(invited); <-sent })
+			_, err := s.MissingBehind(ctx, call, parts, func(func() bool) { close(invited); <-sent }, nothing)
 			if err == nil && !bytes.Equal(parts[1].Dst, message) {
 				err = errors.New("wrong bytes")
 			}
@@ -365,12 +367,162 @@ func TestWhoHasDoneItsPartIsNotMissing(t *testing.T) {
 			}
 			close(sent)
 			<-taken
-		})
+		}, nothing)
 		if err == nil && len(missing) != 0 {
 			err = fmt.Errorf("missing: %v", missing)
 		}
 		return err
 	})
+}
+
+// TestMissingNamesWhoHasNotCome, also where another has just done its part.
+func TestMissingNamesWhoHasNotCome(t *testing.T) {
+	invited, sent, asked := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	run(t, 3, func(ctx context.Context, w *symmem.World) error {
+		s, err := ce.Open(ctx, w.Team(), ce.Options{})
+		if err != nil {
+			return err
+		}
+		call, parts := symmem.Record{Op: symmem.OpGather}, make([]ce.Part, 3)
+		switch w.Rank() {
+		case 0:
+			missing, err := s.MissingBehind(ctx, call, parts, func(func() bool) { close(invited); <-sent }, func() { close(asked) })
+			if err == nil && !slices.Equal(missing, []int{2}) {
+				err = fmt.Errorf("missing: %v", missing)
+			}
+			return err
+		case 1:
+			_, err = s.MissingBehind(ctx, call, parts, func(look func() bool) {
+				<-invited
+				for look() {
+				}
+				close(sent)
+			}, nothing)
+			return err
+		}
+		<-asked
+		return s.Exchange(ctx, call, parts, false, nil)
+	})
+}
+
+func nothing() {}
+
+// TestAnEdgeThatCannotBeIsSettledByNobody: not when it is found out while somebody
+// asks who is missing, either.
+func TestAnEdgeThatCannotBeIsSettledByNobody(t *testing.T) {
+	for _, before := range []int{0, 100, 200_000} { // what the edges carried last
+		invited, looked := make(chan struct{}), make(chan struct{})
+		run(t, 2, func(ctx context.Context, w *symmem.World) error {
+			s, err := ce.Open(ctx, w.Team(), ce.Options{})
+			if err != nil {
+				return err
+			}
+			call, parts := symmem.Record{Op: symmem.OpGather}, make([]ce.Part, 2)
+			parts[1-w.Rank()] = ce.Part{Src: make([]byte, before), Dst: make([]byte, before)}
+			if err := s.Exchange(ctx, call, parts, false, nil); err != nil {
+				return err
+			}
+			clear(parts)
+			if w.Rank() == 0 {
+				defer close(looked)
+				parts[1].Src = make([]byte, 10_000)
+				_, err = s.MissingBehind(ctx, call, parts, func(func() bool) { <-invited }, nothing)
+			} else {
+				parts[0].Dst = make([]byte, 5_000)
+				_, err = s.MissingBehind(ctx, call, parts, func(func() bool) { close(invited); <-looked }, nothing)
+			}
+			if !errors.Is(err, symmem.ErrMismatch) {
+				return fmt.Errorf("%d bytes before: %w", before, err)
+			}
+			return nil
+		})
+	}
+}
+
+// heldUp is a Folder that is held up in its first range.
+type heldUp struct {
+	once       sync.Once
+	began, end chan struct{}
+}
+
+func (h *heldUp) Fold(int, [][]byte) {
+	h.once.Do(func() {
+		close(h.began)
+		<-h.end
+	})
+}
+
+// TestWhatWasNotSentIsNotFolded: a sender whose memory is being read gives up, or
+// closes its world, and its program writes there again.
+func TestWhatWasNotSentIsNotFolded(t *testing.T) {
+	const n = 256 << 10
+	for _, gives := range []string{"up", "its world back"} {
+		t.Run(gives, func(t *testing.T) {
+			h := &heldUp{began: make(chan struct{}), end: make(chan struct{})}
+			run(t, 2, func(ctx context.Context, w *symmem.World) error {
+				win, err := window.Alloc[byte](ctx, w, n)
+				if err != nil {
+					return err
+				}
+				s, err := ce.Open(ctx, w.Team(), ce.Options{})
+				if err != nil {
+					return err
+				}
+				call, parts := symmem.Record{Op: symmem.OpReduce, Root: 1, EltSize: 1}, make([]ce.Part, 2)
+				if w.Rank() == 1 {
+					parts[1].Src = make([]byte, n)
+					if err := s.Fold(ctx, call, parts, n, false, h); err == nil {
+						return errors.New("a success")
+					}
+					return nil
+				}
+				defer close(h.end)
+				parts[1].Src = win.Local()
+				mine, cancel := context.WithCancel(ctx)
+				defer cancel()
+				go func() {
+					<-h.began
+					if gives == "up" {
+						cancel()
+					} else {
+						_ = w.Close()
+					}
+				}()
+				if err := s.Fold(mine, call, parts, 0, false, nil); err == nil {
+					return errors.New("the sender had a success")
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// TestTwoStreamsGiveUpAtOnce: the account of why is one of theirs, whole.
+func TestTwoStreamsGiveUpAtOnce(t *testing.T) {
+	for range 30 {
+		run(t, 2, func(ctx context.Context, w *symmem.World) error {
+			team, err := w.Team().Split(ctx, 0, 0)
+			if err != nil {
+				return err
+			}
+			var streams [2]*ce.Stream
+			for i := range streams {
+				if streams[i], err = ce.Open(ctx, team, ce.Options{}); err != nil {
+					return err
+				}
+			}
+			if w.Rank() == 0 {
+				short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+				defer cancel()
+				var both sync.WaitGroup
+				for _, s := range streams {
+					both.Go(func() { _ = s.Run(short, new(ce.Batch)) })
+				}
+				both.Wait()
+			}
+			return w.Team().Barrier(ctx)
+		})
+	}
 }
 
 // cancelled: again and again a team of all ranks works until one of them is

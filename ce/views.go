@@ -84,8 +84,10 @@ func OpenViews[T any](ctx context.Context, team *symmem.Team, block int) (*Views
 	half := (int64(n*block*size) + lineBytes - 1) &^ (lineBytes - 1)
 	words := int64(viewKinds*n+1) * lineBytes
 	call := symmem.Record{Op: symmem.OpOpen, Engine: symmem.EngineCE, EltSize: size, Count: uint64(block), Digest: viewsDigest}
+	team.World().Hold()
 	a, err := window.OpenArea(ctx, team, call, words+2*half)
 	if err != nil {
+		team.World().Unhold()
 		return nil, fmt.Errorf("ce.OpenViews: %w", err)
 	}
 	v := &Views[T]{team: team, area: a, block: block, watch: symmem.NewWatch(team)}
@@ -113,7 +115,6 @@ func OpenViews[T any](ctx context.Context, team *symmem.Team, block int) (*Views
 	}
 	v.ready, v.free = shmsync.NewFlags(rounds, me+1), shmsync.NewFlags(v.frees[0], me+1)
 	v.lane = team.OpenLane(records[me], records)
-	team.World().Hold()
 	return v, nil
 }
 

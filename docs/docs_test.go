@@ -1,5 +1,5 @@
 // Package docs_test holds the pages against the programs: code in them is code of
-// this repository, commands run, errors in the FAQ are ones that the source has,
+// this repository, commands run or are checked, errors in the FAQ are ones that the source has,
 // links lead somewhere. A page that says what is no longer so fails.
 //
 // Fences of the pages say by their first word what they are:
@@ -7,10 +7,14 @@
 //	```go           an excerpt of a .go file here, tests included; indentation aside
 //	```c mpi        compiled, where there is mpicc; c shmem: where there is oshcc
 //	```c elsewhere  the code of somebody else, for reading; go elsewhere, too
-//	```sh           is run, in a directory that looks like the repository's
+//	```sh           is run, in a directory that looks like the repository's; make
+//	                only says what it would do, since that is what this test is part of
 //	```sh long      takes too long to be run here, or needs what is not here (docker,
 //	```sh elsewhere Slurm): its syntax, flags and make targets are checked
-//	```             shows an output
+//	```             shows an output; what stands behind a prompt in it ("$ make run")
+//	                is run, make too
+//
+// Commands inside a sentence are checked like those that take too long.
 package docs_test
 
 import (
@@ -179,8 +183,21 @@ func likeTheRepository(t *testing.T) string {
 	build.Dir = here
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	command, err := exec.LookPath("go")
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "path"), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "path", "go"), fmt.Appendf(nil, goThere, filepath.Join(dir, "bin"), command, here), 0o777))
 	return dir
 }
+
+// goThere is the pages' go: it works where its packages are, and where all of them
+// are compiled already.
+const goThere = `#!/bin/sh
+case "$*" in
+"build -o bin/ "*) shift 3; set -- build -o %q/ "$@" ;;
+esac
+exec %q -C %q "$@"
+`
 
 // bash runs a script and returns what it writes.
 func bash(t *testing.T, dir, shm, script string) (string, error) {
@@ -188,16 +205,14 @@ func bash(t *testing.T, dir, shm, script string) (string, error) {
 	defer cancel()
 	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail")
 	c.Stdin, c.Dir = strings.NewReader(script), dir
-	c.Env = append(os.Environ(), "GOFLAGS=", "SYMWIN_SHM_DIR="+shm)
+	c.Env = append(os.Environ(), "GOFLAGS=", "SYMWIN_SHM_DIR="+shm, "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"))
 	out, err := c.CombinedOutput()
 	return string(out), err
 }
 
-// inTheRepository lets go work where its packages are, and make only say what it
-// would do: it does what the pages' own test is part of.
-const inTheRepository = `
-go() { command go -C %[1]q "$@"; }
-make() { command make -n -C %[1]q "$@"; }
+// onlySay lets make say what it would do: it does what the pages' own test is part
+// of.
+const onlySay = `make() { command make -n "$@"; }
 `
 
 func TestCommandsRun(t *testing.T) {
@@ -205,8 +220,6 @@ func TestCommandsRun(t *testing.T) {
 		t.Skip("builds and starts programs")
 	}
 	dir := likeTheRepository(t)
-	here, err := filepath.Abs(root)
-	require.NoError(t, err)
 	// Pages clean up, too; what other tests have left to be found is not theirs.
 	shm, err := ranktest.ShmDir("pages-*")
 	require.NoError(t, err)
@@ -216,7 +229,7 @@ func TestCommandsRun(t *testing.T) {
 		t.Run(f.at, func(t *testing.T) {
 			switch f.info {
 			case "sh":
-				out, err := bash(t, dir, shm, fmt.Sprintf(inTheRepository, here)+f.text)
+				out, err := bash(t, dir, shm, onlySay+f.text)
 				require.NoError(t, err, "%s%s", f.text, out)
 			case "sh long", "sh elsewhere":
 				out, err := bash(t, dir, shm, "function page {\n"+f.text+"\n}\n")
@@ -229,18 +242,31 @@ func TestCommandsRun(t *testing.T) {
 			}
 		})
 	}
+	for _, f := range fences(t, ".") {
+		for _, session := range prompt.FindAllStringSubmatch(f.text, -1) {
+			t.Run(f.at, func(t *testing.T) {
+				out, err := bash(t, dir, shm, session[1])
+				require.NoError(t, err, "%s\n%s", session[1], out)
+				first, _, _ := strings.Cut(out, "\n")
+				require.Contains(t, f.text, first+"\n", "the page shows another output")
+			})
+		}
+	}
 	t.Run("inline", func(t *testing.T) {
 		for name, page := range pages(t) {
 			for _, m := range inline.FindAllStringSubmatch(page, -1) {
-				t.Log(name, m[1]+m[2])
-				h.check(t, m[1]+m[2])
+				t.Log(name, m[1])
+				h.check(t, m[1])
 			}
 		}
 	})
 }
 
-// inline are commands in a text, and behind the prompt of a session that is shown.
-var inline = regexp.MustCompile("`((?:bin/)?shmrun [^`\n]*|make [^`\n]*)`|(?m:^\\$ (.*)$)")
+// prompt is a command in a session that is shown, inline one in a text.
+var (
+	prompt = regexp.MustCompile(`(?m)^\$ (.*)$`)
+	inline = regexp.MustCompile("`((?:bin/)?shmrun [^`\n]*|make [^`\n]*)`")
+)
 
 // flags are those that a program's help speaks of, and whether they have a value.
 type flags map[string]bool

@@ -79,8 +79,10 @@ func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[
 		return nil, fmt.Errorf("lla2a.Open: %w: %w", symmem.ErrUsage, err)
 	}
 	call := symmem.Record{Op: symmem.OpOpen, Engine: symmem.EngineLL16, EltSize: size, Count: uint64(perPeer)}
+	team.World().Hold()
 	area, err := window.OpenArea(ctx, team, call, int64(bytes))
 	if err != nil {
+		team.World().Unhold()
 		return nil, fmt.Errorf("lla2a.Open: %w", err)
 	}
 	s := &Session[T]{
@@ -101,7 +103,6 @@ func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[
 		s.sent = make([]uint64, team.Size()*perPeer)
 	}
 	s.enter(0)
-	team.World().Hold()
 	return s, nil
 }
 

@@ -65,7 +65,7 @@ func kindOf(err error) AbortKind {
 		return AbortTimeout
 	case errors.Is(err, ErrRegion):
 		return AbortRegion
-	case errors.Is(err, ErrLeft):
+	case errors.Is(err, ErrLeft), errors.Is(err, ErrClosed):
 		return AbortLeft
 	case errors.Is(err, context.Canceled):
 		return AbortCanceled
@@ -143,11 +143,11 @@ func (r *region) aborted() (AbortInfo, bool) {
 	return AbortInfo{Author: -1, Kind: AbortRegion, Text: fmt.Sprintf("the abort word holds %#x", word)}, true
 }
 
-// err is the abort as an error. dead are the ranks marked dead by now: an error
-// names all of them, whoever was seen first.
-func (a AbortInfo) err(dead []int) error {
+// err is the abort as an error. fallen are the ranks that died by themselves: an
+// error names all of them, whoever was seen first.
+func (a AbortInfo) err(fallen []int) error {
 	if a.Kind == AbortRankFailed {
-		ranks := append(slices.Clone(a.Ranks), dead...)
+		ranks := append(slices.Clone(a.Ranks), fallen...)
 		slices.Sort(ranks)
 		return &RankFailedError{Ranks: slices.Compact(ranks), Cause: a.Text}
 	}

@@ -64,7 +64,7 @@ func (g Geometry) normal() (Geometry, error) {
 		return g, usage("%d ranks: a job has 1 to %d", g.Size, maxRanks)
 	}
 	if g.Window < MinWindow {
-		return g, usage("a window of %s is too small: give --window at least %s", sizeText(g.Window), sizeText(MinWindow))
+		return g, usage("a window of %s is too small: give --window, or SYMWIN_WINDOW, at least %s", sizeText(g.Window), sizeText(MinWindow))
 	}
 	if g.Window > 1<<40 {
 		return g, usage("a window of %s is too large: at most 1024 GiB", sizeText(g.Window))
@@ -118,11 +118,16 @@ func (b *birth) encode() []byte {
 	copy(p[64:64+maxJob], b.job)
 	le.PutUint64(p[272:], b.memfdIno)
 	le.PutUint64(p[280:], b.space)
-	le.PutUint32(p[pageBytes-4:], crc32.Checksum(p[:pageBytes-4], castagnoli))
+	le.PutUint32(p[pageBytes-4:], checksum(p))
 	return p
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// checksum is that of a page, the checksum itself left out. The table is made at
+// the first call: most of what this package's start would cost a program that
+// joins nothing.
+func checksum(page []byte) uint32 {
+	return crc32.Checksum(page[:pageBytes-4], crc32.MakeTable(crc32.Castagnoli))
+}
 
 // decodeBirth reads an immutable page and believes none of it before it is
 // checked: owner, mode and type were the file's; here come magic, version, CRC,
@@ -139,7 +144,7 @@ func decodeBirth(p []byte, fileSize int64) (birth, error) {
 	if v := le.Uint32(p[8:]); v != layoutVersion {
 		return birth{}, regionError("layout version %d, this library speaks %d: run all ranks with one version of symwin", v, layoutVersion)
 	}
-	if got, want := le.Uint32(p[pageBytes-4:]), crc32.Checksum(p[:pageBytes-4], castagnoli); got != want {
+	if got, want := le.Uint32(p[pageBytes-4:]), checksum(p); got != want {
 		return birth{}, regionError("the header page is damaged (CRC %08x, should be %08x)", got, want)
 	}
 	b := birth{

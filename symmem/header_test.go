@@ -2,7 +2,6 @@ package symmem
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -66,7 +65,7 @@ func FuzzBirth(f *testing.F) {
 		page := make([]byte, pageBytes)
 		copy(page, start)
 		if signed {
-			binary.LittleEndian.PutUint32(page[pageBytes-4:], crc32.Checksum(page[:pageBytes-4], castagnoli))
+			binary.LittleEndian.PutUint32(page[pageBytes-4:], checksum(page))
 		}
 		b, err := decodeBirth(page, size)
 		if err != nil {

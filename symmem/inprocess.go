@@ -50,6 +50,7 @@ func RunWith(ctx context.Context, o Options, f func(context.Context, *World) err
 		b := r.blocks[rank]
 		b.who.pid, b.who.cpus = thisPid(), cpus
 		b.life.Store(uint32(rank+1) | futex.Waiters)
+		r.head.joined.Add(1)
 		worlds[rank] = newWorld(o, r)
 		worlds[rank].place.Policy, worlds[rank].shared = shmsync.Policy{InProcess: true}, true
 	}
@@ -113,10 +114,10 @@ func (p *inProcess) fail(w *World, err error, panicValue any) {
 	}
 	p.mu.Unlock()
 	if !w.closed.Swap(true) {
-		w.mine.life.Or(futex.OwnerDied)
 		w.abortMu.Lock()
 		w.r.abort(w.rank, AbortRankFailed, []int{w.rank}, err.Error())
 		w.abortMu.Unlock()
+		w.mine.life.Or(futex.OwnerDied) // behind it: who finds the mark first does not know why
 	}
 }
 

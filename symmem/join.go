@@ -33,6 +33,20 @@ func Join(ctx context.Context) (*World, error) {
 	return JoinWith(ctx, o)
 }
 
+// FromEnvironment returns what Join would begin with here: who this process is,
+// with an empty Job for a world of one, and all settings. It looks at variables
+// only. Errors: those of Join's that they lead to.
+func FromEnvironment() (Options, error) {
+	o, err := fromEnvironment()
+	if err == nil {
+		o, _, err = o.settled()
+	}
+	if err != nil {
+		return Options{}, fmt.Errorf("join: %w", err)
+	}
+	return o, nil
+}
+
 // JoinWith is Join with everything said by hand. Zero fields of o take their
 // defaults, from the SYMWIN_* variables where they are set.
 func JoinWith(ctx context.Context, o Options) (*World, error) {
@@ -47,26 +61,12 @@ func joinWorld(ctx context.Context, o Options) (*World, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if o.Job == "" && o.Rank == 0 && (o.Size == 0 || o.Size == 1) {
-		o, err := o.withDefaults(defaultWindow)
-		if err != nil {
-			return nil, err
-		}
+	o, g, err := o.settled()
+	if err != nil {
+		return nil, err
+	}
+	if o.Job == "" {
 		return alone(o)
-	}
-	o, err := o.withDefaults(defaultWindow)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkJob(o.Job); err != nil {
-		return nil, err
-	}
-	g, err := Geometry{Size: o.Size, Window: o.Window, Backing: o.Backing}.normal()
-	if err != nil {
-		return nil, err
-	}
-	if o.Rank < 0 || o.Rank >= o.Size {
-		return nil, usage("rank %d of %d: ranks count from 0 to %d", o.Rank, o.Size, o.Size-1)
 	}
 	start := time.Now()
 	r, err := attach(ctx, &o, g)
@@ -85,6 +85,24 @@ func joinWorld(ctx context.Context, o Options) (*World, error) {
 		return nil, err
 	}
 	return w, nil
+}
+
+// settled fills in what was left open and checks all that one process can know.
+func (o Options) settled() (Options, Geometry, error) {
+	o, err := o.withDefaults(defaultWindow)
+	if err != nil {
+		return o, Geometry{}, err
+	}
+	if o.Job == "" && o.Rank == 0 && (o.Size == 0 || o.Size == 1) {
+		o.Size = 1
+	} else if err := checkJob(o.Job); err != nil {
+		return o, Geometry{}, err
+	}
+	g, err := Geometry{Size: o.Size, Window: o.Window, Backing: o.Backing}.normal()
+	if err == nil && (o.Rank < 0 || o.Rank >= o.Size) {
+		err = usage("rank %d of %d: ranks count from 0 to %d", o.Rank, o.Size, o.Size-1)
+	}
+	return o, g, err
 }
 
 // attach finds the job's region, or makes it. Under a launcher it is there

@@ -62,6 +62,29 @@ var slurm = launcher{name: "Slurm", short: "slurm", rank: "SLURM_PROCID", size: 
 		return err != nil || step >= 0xffff_ff00
 	}}
 
+// halves are what is left of launchers whose other variables did not come through
+// (ssh, sudo, a container): all the marks of one are set by no accident, and so
+// many ranks as worlds of one would be wrong results without a word. They are
+// asked last, since people set some of them for others' sake; one of them alone
+// (RANK, WORLD_SIZE), or a size of 1, says nothing.
+var halves = []launcher{
+	{name: "torchrun", rank: "LOCAL_RANK", size: "WORLD_SIZE", local: "LOCAL_WORLD_SIZE",
+		marks: []string{"LOCAL_RANK", "WORLD_SIZE"}, absent: one("WORLD_SIZE")},
+	{name: "torchrun", rank: "LOCAL_RANK", size: "WORLD_SIZE", local: "LOCAL_WORLD_SIZE",
+		marks: []string{"RANK", "WORLD_SIZE"}, absent: one("WORLD_SIZE")},
+	// It tells a program's own MPI how many there are, and nobody else.
+	{name: "prterun", rank: "PMIX_RANK", size: "OMPI_COMM_WORLD_SIZE", marks: []string{"PMIX_RANK", "PMIX_NAMESPACE"}},
+	{name: "Slurm", rank: "SLURM_PROCID", size: "SLURM_STEP_NUM_TASKS", key: slurm.key,
+		marks: []string{"SLURM_PROCID", "SLURM_NTASKS"},
+		// A batch script is the first task of its job, and of no step.
+		absent: func() bool {
+			batch := os.Getenv("SLURM_JOB_ID") != "" && os.Getenv("SLURM_PROCID") == "0"
+			return batch || os.Getenv("SLURM_STEP_ID") != "" || os.Getenv("SLURM_NTASKS") == "1"
+		}},
+}
+
+func one(size string) func() bool { return func() bool { return os.Getenv(size) == "1" } }
+
 // fromEnvironment finds out who this process is: a rank by symwin's own variables,
 // of one of the starters, of a step of Slurm's, or, with none of them, alone.
 func fromEnvironment() (Options, error) {
@@ -82,6 +105,11 @@ func fromEnvironment() (Options, error) {
 	case slurm.present():
 		return slurm.resolve()
 	}
+	for _, l := range halves {
+		if len(set(l.marks)) == len(l.marks) && l.present() {
+			return l.resolve()
+		}
+	}
 	return Options{Rank: 0, Size: 1}, nil
 }
 
@@ -100,7 +128,7 @@ func ownVariables(also []launcher) (o Options, err error) {
 	}
 	o.Job, o.hosted = os.Getenv(env.KeyJob), os.Getenv(env.KeyHosted) == "1"
 	if o.Rank, o.Size, err = placeOf(env.KeyRank, env.KeySize); err != nil {
-		return o, err
+		return o, fmt.Errorf("%w; set it right, or start it by %s", err, without(own))
 	}
 	switch {
 	case len(also) > 0:
@@ -131,12 +159,12 @@ func (l launcher) resolve() (o Options, err error) {
 	}
 	rank, size, err := placeOf(l.rank, l.size)
 	if err != nil {
-		return o, err
+		return o, fmt.Errorf("%w: %s", err, l.wayOut())
 	}
 	if l.local != "" {
 		here, err := number(l.local)
 		if err != nil {
-			return o, err
+			return o, fmt.Errorf("%w: %s", err, l.wayOut())
 		}
 		if here != size {
 			return o, elsewhere(fmt.Sprintf("%s=%d but %s=%d", l.size, size, l.local, here))
@@ -145,7 +173,7 @@ func (l launcher) resolve() (o Options, err error) {
 	if l.hosts != "" {
 		hosts, err := number(l.hosts)
 		if err != nil {
-			return o, err
+			return o, fmt.Errorf("%w: %s", err, l.wayOut())
 		}
 		if hosts != 1 {
 			return o, elsewhere(fmt.Sprintf("%s=%d", l.hosts, hosts))

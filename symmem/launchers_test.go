@@ -15,7 +15,7 @@ func environment(t *testing.T, settings string) {
 	t.Helper()
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
-		for _, prefix := range []string{"SYMWIN_", "OMPI_", "PMI", "MPI_", "SLURM", "TORCHELASTIC_", "LOCAL_", "WORLD_", "MASTER_"} {
+		for _, prefix := range []string{"SYMWIN_", "OMPI_", "PMI", "MPI_", "SLURM", "TORCHELASTIC_", "LOCAL_", "WORLD_", "MASTER_", "RANK"} {
 			if strings.HasPrefix(name, prefix) {
 				t.Setenv(name, "")
 			}
@@ -125,7 +125,7 @@ func TestLaunchersRefused(t *testing.T) {
 	for name, c := range map[string]struct{ recorded, change, want string }{
 		"own, half": {"", "SYMWIN_RANK=0",
 			`SYMWIN_JOB is not set, though SYMWIN_RANK=0 is: set SYMWIN_JOB, SYMWIN_RANK, SYMWIN_SIZE, or none of them (start it by "env -u SYMWIN_RANK PROGRAM")`},
-		"own, no number": {"", "SYMWIN_JOB=a\nSYMWIN_RANK=first\nSYMWIN_SIZE=2", `SYMWIN_RANK="first" is no number from 0`},
+		"own, no number": {"", "SYMWIN_JOB=a\nSYMWIN_RANK=first\nSYMWIN_SIZE=2", `SYMWIN_RANK="first" is no number from 0; set it right, or start it by "env -u SYMWIN_JOB -u SYMWIN_RANK -u SYMWIN_SIZE PROGRAM"`},
 		"own, beyond":    {"", "SYMWIN_JOB=a\nSYMWIN_RANK=2\nSYMWIN_SIZE=2", "SYMWIN_RANK=2 and SYMWIN_SIZE=2: ranks count from 0, so the last of 2 is 1"},
 		"own, none":      {"", "SYMWIN_JOB=a\nSYMWIN_RANK=0\nSYMWIN_SIZE=0", "SYMWIN_SIZE=0: a job has 1 to 1024 ranks"},
 		"own, too many":  {"", "SYMWIN_JOB=a\nSYMWIN_RANK=2\nSYMWIN_SIZE=2000", "SYMWIN_SIZE=2000: a job has 1 to 1024 ranks"},
@@ -136,7 +136,10 @@ func TestLaunchersRefused(t *testing.T) {
 			"PMIX_NAMESPACE is not set: this Open MPI gives no name to the job; set SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE"},
 		"Open MPI, half": {"", "OMPI_COMM_WORLD_RANK=0",
 			`OMPI_COMM_WORLD_SIZE is not set, though OMPI_COMM_WORLD_RANK=0 of Open MPI is: if Open MPI did not start this program, start it by "env -u OMPI_COMM_WORLD_RANK PROGRAM"; if it did, set SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE`},
-		"Open MPI, no number": {"openmpi-4.1.4", "OMPI_COMM_WORLD_SIZE=two", `OMPI_COMM_WORLD_SIZE="two" is no number from 0`},
+		"Open MPI, no number": {"openmpi-4.1.4", "OMPI_COMM_WORLD_SIZE=two", `OMPI_COMM_WORLD_SIZE="two" is no number from 0: if Open MPI did not start this program, start it by "env -u`},
+		"MPICH, no number":    {"", "PMI_RANK=x\nPMI_SIZE=2\nMPI_LOCALNRANKS=2", `PMI_RANK="x" is no number from 0: if MPICH did not start this program, start it by "env -u PMI_RANK -u PMI_SIZE PROGRAM"; if it did, set SYMWIN_JOB`},
+		"MPICH, locals":       {"mpich-4.0.2", "MPI_LOCALNRANKS=x", `MPI_LOCALNRANKS="x" is no number from 0: if MPICH`},
+		"Slurm, nodes":        {"slurm-22.05-srun", "SLURM_STEP_NUM_NODES=x", `SLURM_STEP_NUM_NODES="x" is no number from 0: if Slurm`},
 
 		"MPICH, hosts":  {"mpich-4.0.2", "PMI_SIZE=4", "PMI_SIZE=4 but MPI_LOCALNRANKS=2: ranks are on other hosts"},
 		"MPICH, half":   {"mpich-4.0.2", "PMI_SIZE=", "PMI_SIZE is not set, though PMI_RANK=1 of MPICH is: if MPICH did not"},
@@ -164,6 +167,81 @@ func TestLaunchersRefused(t *testing.T) {
 			require.ErrorIs(t, err, ErrUsage)
 			require.ErrorContains(t, err, c.want)
 		})
+	}
+}
+
+// What a launcher has left of its variables is no world of one, unless it may be
+// there for other reasons.
+func TestLaunchersHalf(t *testing.T) {
+	for name, c := range map[string]struct{ settings, want string }{
+		"torchrun, local rank": {"LOCAL_RANK=0\nWORLD_SIZE=2",
+			`LOCAL_WORLD_SIZE is not set, though LOCAL_RANK=0 of torchrun is: if torchrun did not start this program, start it by "env -u LOCAL_RANK -u WORLD_SIZE PROGRAM"; if it did, set SYMWIN_JOB, SYMWIN_RANK and SYMWIN_SIZE`},
+		"torchrun, by hand":    {"RANK=0\nWORLD_SIZE=2\nMASTER_ADDR=x\nMASTER_PORT=1", "LOCAL_RANK is not set, though RANK=0 of torchrun is"},
+		"torchrun, both ranks": {"RANK=1\nLOCAL_RANK=1\nWORLD_SIZE=2", "LOCAL_WORLD_SIZE is not set, though LOCAL_RANK=1 of torchrun is"},
+		"prterun":              {"PMIX_RANK=0\nPMIX_NAMESPACE=x", "OMPI_COMM_WORLD_SIZE is not set, though PMIX_RANK=0 of prterun is"},
+		"Slurm, no job":        {"SLURM_PROCID=0\nSLURM_NTASKS=2", "SLURM_STEP_NUM_TASKS is not set, though SLURM_PROCID=0 of Slurm is"},
+		"Slurm, second task":   {"SLURM_PROCID=1\nSLURM_NTASKS=2\nSLURM_JOB_ID=3", "SLURM_STEP_NUM_TASKS is not set"},
+		"Slurm, no step":       {recorded(t, "slurm-22.05-srun") + "SLURM_STEP_ID=", "SLURM_STEP_ID is not set: this Slurm gives no name to the job"},
+
+		"a rank":               {"RANK=1", ""},
+		"a local rank":         {"LOCAL_RANK=1", ""},
+		"a size":               {"WORLD_SIZE=2", ""},
+		"an address":           {"MASTER_ADDR=x\nMASTER_PORT=1\nWORLD_SIZE=2", ""},
+		"one":                  {"RANK=0\nLOCAL_RANK=0\nWORLD_SIZE=1", ""},
+		"a namespace":          {"PMIX_NAMESPACE=x", ""},
+		"one task":             {"SLURM_PROCID=0\nSLURM_NTASKS=1", ""},
+		"salloc":               {recorded(t, "slurm-22.05-salloc"), ""},
+		"sbatch":               {recorded(t, "slurm-22.05-sbatch"), ""},
+		"sbatch, a batch step": {recorded(t, "slurm-22.05-sbatch") + "SLURM_STEP_ID=4294967291", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			environment(t, c.settings)
+			o, err := fromEnvironment()
+			if c.want == "" {
+				require.NoError(t, err)
+				require.Equal(t, Options{Size: 1}, o)
+				return
+			}
+			require.ErrorIs(t, err, ErrUsage)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+	// Whoever was at work in full, or was named by hand, is not doubted.
+	for _, whole := range []string{recorded(t, "openmpi-4.1.4"), recorded(t, "slurm-22.05-srun"), "SYMWIN_JOB=a\nSYMWIN_RANK=0\nSYMWIN_SIZE=2\n"} {
+		environment(t, whole+"RANK=0\nWORLD_SIZE=2\nMASTER_ADDR=x\nMASTER_PORT=1")
+		o, err := fromEnvironment()
+		require.NoError(t, err)
+		require.NotEmpty(t, o.Job)
+	}
+}
+
+// What Join would begin with, all filled in, and what it would end with.
+func TestFromEnvironment(t *testing.T) {
+	environment(t, "")
+	o, err := FromEnvironment()
+	require.NoError(t, err)
+	require.Empty(t, o.Job)
+	require.Equal(t, 1, o.Size)
+	require.EqualValues(t, defaultWindow, o.Window)
+	environment(t, recorded(t, "torchrun")+"SYMWIN_WINDOW=2M\nSYMWIN_STALL=0")
+	o, err = FromEnvironment()
+	require.NoError(t, err)
+	require.Equal(t, 3, o.Rank)
+	require.EqualValues(t, 2<<20, o.Window)
+	require.Negative(t, o.Stall)
+	for settings, want := range map[string]string{
+		"SYMWIN_WINDOW=0":    "a window of 0 bytes is too small: give --window, or SYMWIN_WINDOW, at least 1 MiB",
+		"SYMWIN_WINDOW=4095": "is too small",
+		"SYMWIN_JOB=a":       "SYMWIN_RANK is not set",
+		"SYMWIN_STALL=soon":  "SYMWIN_STALL",
+		"SYMWIN_JOB=a/b\nSYMWIN_RANK=0\nSYMWIN_SIZE=2": "a/b",
+	} {
+		environment(t, settings)
+		_, err := FromEnvironment()
+		require.ErrorIs(t, err, ErrUsage)
+		require.ErrorContains(t, err, want)
+		_, joined := Join(t.Context())
+		require.EqualError(t, joined, err.Error())
 	}
 }
 

@@ -109,7 +109,11 @@ type identity struct {
 	latest  uint32     // entry of the ring that was written last; from ringRecords on: of the briefs
 	told    atomic.Uint32
 	space   uint64 // the PID namespace in which pid is its number; 0: unknown
-	_       [lineBytes*3 - 32 - 128]byte
+	// hears is 1 once the rank's program has been told that the world was aborted. It
+	// is stored before the program knows, so one that ends of it is seen to have heard:
+	// who sees the kernel's mark in life, by an acquire, sees this.
+	hears atomic.Uint32
+	_     [lineBytes*3 - 36 - 128]byte
 }
 
 // waitRecord says whom the rank waits for, for ps. It is written when a wait

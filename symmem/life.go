@@ -2,6 +2,7 @@ package symmem
 
 import (
 	"os"
+	"slices"
 
 	"github.com/symwin/symwin/internal/futex"
 )
@@ -49,6 +50,12 @@ func (r *region) dead() []int {
 		}
 	}
 	return out
+}
+
+// fallen is dead without those that had been told of the world's abort, and ended
+// because of it.
+func (r *region) fallen() []int {
+	return slices.DeleteFunc(r.dead(), func(rank int) bool { return r.blocks[rank].who.hears.Load() != 0 })
 }
 
 // anyDead is dead's cheap question.

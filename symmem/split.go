@@ -192,6 +192,9 @@ func (t *Team) Close(ctx context.Context) error {
 	if t.number == 0 {
 		return usage("the world's team ends with World.Close")
 	}
+	if err := ctx.Err(); err != nil {
+		return err // nothing was stored
+	}
 	if a, ok := t.attached.Load().(interface{ Close(context.Context) error }); ok {
 		if err := a.Close(ctx); err != nil {
 			return t.Revoke(err)

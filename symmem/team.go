@@ -2,6 +2,7 @@ package symmem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -218,7 +219,7 @@ func (t *Team) Ended() bool { return t.ended() }
 // usable reports why no operation may start on the team.
 func (t *Team) usable() error {
 	if err := t.w.usable(); err != nil {
-		return err
+		return t.since(err)
 	}
 	if t.closed.Load() {
 		return fmt.Errorf("team %d is %w", t.number, ErrClosed)
@@ -240,7 +241,7 @@ func (t *Team) Usable() error {
 // inspect is the team's part of looking behind the spin.
 func (t *Team) inspect() error {
 	if err := t.w.inspect(); err != nil {
-		return err
+		return t.since(err)
 	}
 	if t.revoked.Load() != t.intact {
 		err := t.revocation()
@@ -250,22 +251,37 @@ func (t *Team) inspect() error {
 	return nil
 }
 
+// since is the world's end as the team tells it. One that was given up before tells
+// that first: whoever gave it up may just have ended of that, without Close, and
+// would be all that the others hear of.
+func (t *Team) since(end error) error {
+	if errors.Is(end, ErrClosed) || errors.Is(end, ErrRegion) || t.revoked.Load() == t.intact {
+		return end
+	}
+	return fmt.Errorf("%w; since then %w", t.revocation(), end)
+}
+
 // Revoke ends the team for all members because this one gives up a collective
 // between two of its calls: err says why. Agreed errors (ErrNoSpace, ErrTooShort)
 // are no reason to. It returns err.
 func (t *Team) Revoke(err error) error {
-	if err != nil {
+	if err != nil && !t.w.closed.Load() {
 		t.revoke(err)
 	}
 	return err
 }
 
 // revoke ends the team because this member gave up a collective: err says why.
-// A world that is aborted needs none of it.
+// A world that is aborted needs none of it; one that this rank closes meanwhile does,
+// and is still mapped if the caller is inside a gate: a peer that reads this rank's
+// memory must not take what the program writes there next for what it sent. Lanes of
+// one team may give up at once.
 func (t *Team) revoke(err error) {
-	if t.w.closed.Load() || t.w.r.head.abort.Load() != 0 {
+	if t.w.r.head.abort.Load() != 0 {
 		return
 	}
+	t.w.abortMu.Lock()
+	defer t.w.abortMu.Unlock()
 	if t.revoked.Load() == t.intact {
 		t.mine.kind = uint32(kindOf(err))
 		t.mine.length = uint32(copy(t.mine.text[:], err.Error()))

@@ -51,12 +51,8 @@ func (x *Watch) Sees(word *uint64, v uint64) bool { return x.team.w.place.Sees(w
 // wait is behind the first look.
 func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) error {
 	x.cond, x.lane, x.reported, x.pardoned, x.place = c, lane, false, 0, -1
+	defer x.untell() // also if the look of c panics
 	err := x.team.w.place.Wait(ctx, c, x)
-	if x.place >= 0 {
-		x.team.w.mine.waits[x.place].clear()
-		x.team.w.waits.free(x.place)
-		x.place = -1
-	}
 	if err != nil {
 		if gone := x.team.w.gone(); gone != nil {
 			return gone // what else it looked like, it looked like because of that
@@ -105,8 +101,8 @@ func (x *Watch) Inspect(waited time.Duration) error {
 	}
 	// Whoever comes later than that compares its call with this one himself, and
 	// a long sleeper shall not read every rank's records ten times a second.
-	if x.lane != nil && waited < 2*mismatchPatience {
-		if err := x.lane.mismatch(waited >= mismatchPatience); err != nil {
+	if x.lane != nil && waited < mismatchLast+mismatchPatience {
+		if err := x.lane.verdict(waited); err != nil {
 			return err
 		}
 	}
@@ -140,9 +136,12 @@ func (x *Watch) stalled(waited time.Duration) error {
 	return nil
 }
 
-// mismatchPatience is how long a verdict on different calls waits for the calls
-// of ranks that have made none yet.
-const mismatchPatience = 100 * time.Millisecond
+// mismatchPatience is how long a verdict on different calls waits for the calls of
+// ranks that have made none yet; mismatchLast, where it could not say who is odd.
+const (
+	mismatchPatience = 100 * time.Millisecond
+	mismatchLast     = time.Second
+)
 
 // tell publishes whom this wait waits for by now.
 func (x *Watch) tell() {
@@ -154,6 +153,15 @@ func (x *Watch) tell() {
 		x.since = monotonic()
 	}
 	w.mine.waits[x.place].publish(&x.call, x.since, x.team.worldRanks(x.scratch))
+}
+
+// untell takes that back.
+func (x *Watch) untell() {
+	if x.place >= 0 {
+		x.team.w.mine.waits[x.place].clear()
+		x.team.w.waits.free(x.place)
+		x.place = -1
+	}
 }
 
 // left is about members that are gone and will never come: first they are seen

@@ -182,7 +182,8 @@ func (w *World) abortError() error {
 	if !ok {
 		return nil
 	}
-	return a.err(w.r.dead())
+	w.mine.who.hears.Store(1)
+	return a.err(w.r.fallen())
 }
 
 // inspect is the world's part of looking behind the spin.
@@ -227,7 +228,8 @@ func (w *World) debugged() bool {
 
 // Hold keeps the windows mapped when the world is closed, until Unhold: somebody
 // may still touch them, a program that was handed a slice (which is for ever) or
-// an engine whose operations pass no lane.
+// an engine whose operations pass no lane. What passes a lane's gate behind Hold
+// finds the memory there until Unhold.
 func (w *World) Hold() { w.holds.Add(1) }
 
 // Unhold undoes one Hold.

@@ -15,8 +15,9 @@ import (
 // nor the peer could: a Pdeathsig reaches only the harness's own children, a
 // launcher that is stopped hears of nothing, and the ranks' parent is the
 // launcher. The guardian reads a pipe of which the harness alone has the other
-// end. At its end it kills everything that carries the mark, stopped or not, and
-// removes the directories.
+// end, and which begins with the names in /dev/shm that are not the peer's. At its end
+// it kills everything that carries the mark, stopped or not, and removes the
+// directories and what else they have left.
 
 // guardianName is the guardian's argv[0]; then follow the mark and the directories.
 const guardianName = "symwin-peer-guardian"
@@ -27,8 +28,8 @@ func init() {
 	if len(os.Args) > 2 && os.Args[0] == guardianName {
 		// It ends with the harness and by nothing else.
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTSTP, syscall.SIGUSR1, syscall.SIGUSR2)
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = killMarked(os.Args[1])
+		before, _ := io.ReadAll(os.Stdin)
+		_ = killMarked(os.Args[1], strings.Split(string(before), "\x00"))
 		for _, dir := range os.Args[2:] {
 			// It removes whole directories, so nothing but what newTree makes.
 			if strings.HasPrefix(filepath.Base(dir), dirPrefix+os.Args[1]) {
@@ -44,7 +45,7 @@ type guardian struct {
 	pipe *os.File
 }
 
-func startGuardian(mark string, dirs ...string) (*guardian, error) {
+func startGuardian(mark string, before []string, dirs ...string) (*guardian, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -61,7 +62,12 @@ func startGuardian(mark string, dirs ...string) (*guardian, error) {
 		w.Close()
 		return nil, err
 	}
-	return &guardian{cmd, w}, nil
+	g := &guardian{cmd, w}
+	if _, err := io.WriteString(w, strings.Join(before, "\x00")); err != nil {
+		g.dismiss()
+		return nil, err
+	}
+	return g, nil
 }
 
 // dismiss ends the guardian when there is nothing left to guard.

@@ -5,11 +5,24 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/symwin/symwin/internal/shm"
 	"golang.org/x/sys/unix"
 )
 
-// availableMemory is what the machine can still give, or 0 where it does not tell.
+// cgroupRoom is [shm.CgroupRoom], or a test's.
+var cgroupRoom = shm.CgroupRoom
+
+// availableMemory is what the machine and the memory cgroup can still give, or 0 where
+// the machine does not tell.
 func availableMemory() int64 {
+	free := freeMemory()
+	if room, limited := cgroupRoom(); limited {
+		return max(min(free, room), 1)
+	}
+	return free
+}
+
+func freeMemory() int64 {
 	f, err := os.Open("/proc/meminfo")
 	if err != nil {
 		return 0

@@ -74,30 +74,6 @@ func (m *mpi) installed(compiler bool) bool {
 	return err == nil
 }
 
-// memoryOf says how many times MaxBytes a rank takes for an operation; what is not
-// in it does not exist.
-func memoryOf(j Job) (times int64, exists bool) {
-	n := int64(j.Ranks)
-	switch j.Op {
-	case "barrier", "startup":
-		return 0, true
-	case "latency", "put", "broadcast", "reduce", "allreduce":
-		return 2, true
-	case "bw", "bibw", "rate":
-		if j.Touch == "none" {
-			return 2, true
-		}
-		return 2 * 64, true
-	case "allgather", "gather", "scatter":
-		return n + 1, true
-	case "alltoall", "reducescatter":
-		return 2 * n, true
-	case "alltoallv":
-		return 4 * n, true
-	}
-	return 0, false
-}
-
 // openMPIPeer starts the program of an implementation; shared: with the operations
 // over a shared window.
 func openMPIPeer(ctx context.Context, name string, m *mpi, j Job, shared bool) (Peer, error) {
@@ -254,7 +230,7 @@ func (p *mpiPeer) measure(ctx context.Context, point Point) (Slice, error) {
 	p.tree.resume()
 	err := p.talk.say("measure %d %d %d %d", point.Bytes, point.Shortest.Nanoseconds(), point.Budget.Nanoseconds(), point.Iters)
 	// If it cannot be told any more, it tells why it ended.
-	answer, heard := p.talk.hear(ctx, p.job.Timeout, isWord("slice", "cannot"))
+	answer, heard := p.talk.hear(ctx, p.job.timeout(point), isWord("slice", "cannot"))
 	if heard != nil {
 		return Slice{}, heard
 	}

@@ -24,10 +24,11 @@ type Job struct {
 	Plan     [][]int       // the CPUs of each rank; nil: not bound
 	MaxBytes int64         // the largest Point.Bytes that will come
 	Touch    string        // "" or "none"; "read": the receiver reads every byte inside the clock; "full": and the sender writes every byte before
+	Beside   float64       // bytes of memory that others will take while the peer is there
 	InPlace  bool          // collectives send from where they receive
 	Check    bool          // compare every byte that arrived
 	Warmup   int           // operations before the first block of a size
-	Timeout  time.Duration // of one Measure; 0: a minute
+	Timeout  time.Duration // of one Measure, beside what it is expected to take; 0: a minute
 }
 
 // Point is what one call of Measure measures.
@@ -42,6 +43,9 @@ type Point struct {
 	// many as fit into Budget. Of latency and put these are round trips, of bw, bibw
 	// and rate 64 messages.
 	Iters int
+	// Expected is about how long this takes others, 0: not known. Only who takes ten
+	// times as long, and Job.Timeout, hangs.
+	Expected time.Duration
 }
 
 // Slice is what was measured.
@@ -52,6 +56,8 @@ type Slice struct {
 	// directions.
 	Ops   int
 	Wrong int // bytes that did not arrive as sent, if that was checked and the peer can
+	// Dropped is the starts, of startup, that failed and do not count.
+	Dropped int
 }
 
 // Peer is an opened peer. Its methods may be called by one goroutine at a time.
@@ -104,6 +110,11 @@ func (j Job) complete() (Job, error) {
 	return j, nil
 }
 
+// slack is how many times as long as expected a peer may take.
+const slack = 10
+
+func (j Job) timeout(p Point) time.Duration { return j.Timeout + slack*p.Expected }
+
 // crowded tells whether ranks share CPUs, so that who waits should yield.
 func (j Job) crowded() bool {
 	usable := len(j.CPUs)
@@ -122,6 +133,43 @@ func pairs(op string) bool {
 	return slices.Contains([]string{"latency", "bw", "bibw", "rate", "put"}, op)
 }
 
+// memoryOf says how many times MaxBytes a rank takes for an operation; what is not
+// in it does not exist.
+func memoryOf(j Job) (times int64, exists bool) {
+	n := int64(j.Ranks)
+	switch j.Op {
+	case "barrier", "startup":
+		return 0, true
+	case "latency", "put", "broadcast", "reduce", "allreduce":
+		return 2, true
+	case "bw", "bibw", "rate":
+		if j.Touch == "none" {
+			return 2, true
+		}
+		return 2 * 64, true
+	case "allgather", "gather", "scatter":
+		return n + 1, true
+	case "alltoall", "reducescatter":
+		return 2 * n, true
+	case "alltoallv":
+		return 4 * n, true
+	}
+	return 0, false
+}
+
+// Memory is what the buffers of a peer take together, of all its ranks; it may be
+// more than there is.
+func (j Job) Memory(name string) float64 {
+	times, _ := memoryOf(j)
+	switch name {
+	case "shmwin": // and two halves of a window
+		times *= 3
+	case "ucx":
+		times = 2
+	}
+	return float64(j.Ranks) * float64(j.MaxBytes) * float64(times)
+}
+
 // fits tells why the job has not the ranks or the memory for its operation.
 // perRank is how many times MaxBytes each rank takes, shared how many of those
 // from /dev/shm.
@@ -130,8 +178,8 @@ func (j Job) fits(perRank, shared int64) error {
 		return cannot("%s is between pairs of ranks, not %d", j.Op, j.Ranks)
 	}
 	all := float64(j.Ranks) * float64(j.MaxBytes)
-	if need, have := all*float64(perRank), availableMemory(); have > 0 && need > float64(have) {
-		return cannot("%s of %d bytes needs %.0f bytes of memory, have %d", j.Op, j.MaxBytes, need, have)
+	if need, have := all*float64(perRank), availableMemory(); have > 0 && need+j.Beside > float64(have) {
+		return cannot("%s of %d bytes needs %.0f bytes of memory beside %.0f of others, have %d", j.Op, j.MaxBytes, need, j.Beside, have)
 	}
 	if need, have := all*float64(shared), availableShared(); shared > 0 && have > 0 && need > float64(have) {
 		return cannot("%s of %d bytes needs %.0f bytes of /dev/shm, have %d", j.Op, j.MaxBytes, need, have)

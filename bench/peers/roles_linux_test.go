@@ -165,3 +165,35 @@ func TestNotCompiled(t *testing.T) {
 	require.ErrorAs(t, err, new(*FailedError))
 	require.ErrorContains(t, err, "error: no such thing")
 }
+
+// Starts that do not count are counted.
+func TestDroppedStartsAreTold(t *testing.T) {
+	starts := filepath.Join(t.TempDir(), "starts")
+	fakes(t, "echo start >>"+starts+"; if [ $(wc -l <"+starts+") -le 2 ]; then kill -PIPE $$; fi")
+	p, err := Open(t.Context(), "openmpi", Job{Op: "startup", Ranks: 1, Timeout: watchdog})
+	require.NoError(t, err)
+	defer p.Close()
+	for _, dropped := range []int{2, 0} {
+		s, err := p.Measure(t.Context(), Point{Iters: 3})
+		require.NoError(t, err)
+		require.Len(t, s.Blocks, 3)
+		require.Equal(t, dropped, s.Dropped)
+	}
+}
+
+// A slice that takes others long, too, is no reason to give a peer up; and who is
+// given up is told how long was waited.
+func TestTimeoutsAreBesideWhatIsExpected(t *testing.T) {
+	fakes(t, `echo ready; read line; sleep 0.5; echo slice 1 0 1 7; read line; exec sleep 1000`)
+	p, err := Open(t.Context(), "openmpi", Job{Op: "barrier", Ranks: 1, Timeout: watchdog})
+	require.NoError(t, err)
+	defer p.Close()
+	p.(*mpiPeer).job.Timeout = 100 * time.Millisecond
+	point := short
+	point.Expected = watchdog
+	_, err = p.Measure(t.Context(), point)
+	require.NoError(t, err)
+	point.Expected = 10 * time.Millisecond
+	_, err = p.Measure(t.Context(), point)
+	require.ErrorContains(t, err, "no answer within 200ms")
+}

@@ -81,6 +81,10 @@ func listen(p *process) *talk {
 // errSilent is a process that did not answer in time.
 var errSilent = errors.New("hung")
 
+func silent(within time.Duration) error {
+	return fmt.Errorf("%w: no answer within %v", errSilent, within)
+}
+
 // hear returns the next line that known accepts, and passes over what libraries
 // have to tell. Its error is ctx's, or tells what became of the process.
 func (c *talk) hear(ctx context.Context, timeout time.Duration, known func(string) bool) (string, error) {
@@ -107,7 +111,7 @@ func (c *talk) hear(ctx context.Context, timeout time.Duration, known func(strin
 			if strange != "" {
 				return "", fmt.Errorf("%w: said nothing but %.100q within %v", errSilent, strange, timeout)
 			}
-			return "", fmt.Errorf("%w: no answer within %v", errSilent, timeout)
+			return "", silent(timeout)
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}

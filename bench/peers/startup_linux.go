@@ -58,9 +58,9 @@ func (p *startups) Measure(ctx context.Context, point Point) (s Slice, err error
 		return s, p.broken
 	}
 	s.Ops = 1
-	clock := time.NewTimer(p.job.Timeout)
+	limit := p.job.timeout(point)
+	clock := time.NewTimer(limit)
 	defer clock.Stop()
-	broken := 0 // starts that do not count
 	for begin := time.Now(); len(s.Blocks) < max(point.Iters, 1) || point.Iters == 0 && time.Since(begin) < point.Budget; {
 		at := time.Now()
 		run, err := p.tree.start(p.argv, p.mpi.environment(p.tree), false)
@@ -68,15 +68,15 @@ func (p *startups) Measure(ctx context.Context, point Point) (s Slice, err error
 			select {
 			case <-run.ended:
 				took := time.Since(at)
-				if brokenPipe(run.err) && broken < len(s.Blocks)/8+brokenPipes {
-					broken++
+				if brokenPipe(run.err) && s.Dropped < len(s.Blocks)/8+brokenPipes {
+					s.Dropped++
 					continue
 				}
 				if s.Blocks = append(s.Blocks, took); run.err != nil {
 					err = errors.New(run.how())
 				}
 			case <-clock.C:
-				err = errSilent
+				err = silent(limit)
 			case <-ctx.Done():
 				err = ctx.Err()
 			}

@@ -167,7 +167,8 @@ func (p *streams) Measure(ctx context.Context, point Point) (Slice, error) {
 		return Slice{}, cannot("a stream has no empty messages")
 	}
 	p.tree.resume()
-	deadline := time.Now().Add(p.job.Timeout)
+	limit := p.job.timeout(point)
+	deadline := time.Now().Add(limit)
 	verified := point.Bytes
 	if p.job.Op == "alltoall" {
 		verified *= int64(p.job.Ranks)
@@ -177,6 +178,9 @@ func (p *streams) Measure(ctx context.Context, point Point) (Slice, error) {
 	})
 	if err == nil {
 		err = p.tree.stop()
+	}
+	if errors.Is(err, errSilent) {
+		err = fmt.Errorf("%w, of %v for all of it", err, limit)
 	}
 	if err != nil {
 		p.broken = failed(p.name, errors.Join(err, p.tree.fell()))

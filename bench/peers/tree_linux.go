@@ -22,6 +22,7 @@ type tree struct {
 	mark string
 	// temp is for files, memory for those that are to be shared memory.
 	temp, memory string
+	before       []string // what was in /dev/shm before it
 	guardian     *guardian
 	lost         chan struct{} // closed when one of the members has ended
 
@@ -36,7 +37,7 @@ const dirPrefix = "peers-of-symwin-"
 
 // newTree makes the directories and starts the guardian.
 func newTree() (*tree, error) {
-	t := &tree{mark: fmt.Sprintf("%d-%08x", os.Getpid(), rand.Uint32()), lost: make(chan struct{})}
+	t := &tree{mark: fmt.Sprintf("%d-%08x", os.Getpid(), rand.Uint32()), before: inShared(), lost: make(chan struct{})}
 	var err error
 	if t.temp, err = os.MkdirTemp("", dirPrefix+t.mark+"-"); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func newTree() (*tree, error) {
 	if t.memory, err = os.MkdirTemp("/dev/shm", dirPrefix+t.mark+"-"); err != nil {
 		t.memory = t.temp
 	}
-	if t.guardian, err = startGuardian(t.mark, t.temp, t.memory); err != nil {
+	if t.guardian, err = startGuardian(t.mark, t.before, t.temp, t.memory); err != nil {
 		_ = os.RemoveAll(t.temp)
 		_ = os.RemoveAll(t.memory)
 		return nil, err
@@ -262,7 +263,7 @@ func (t *tree) fell() error {
 	if t.over {
 		return nil
 	}
-	err := killMarked(t.mark)
+	err := killMarked(t.mark, t.before)
 	for _, p := range t.started {
 		if err == nil {
 			<-p.ended
@@ -278,11 +279,13 @@ func (t *tree) fell() error {
 	return err
 }
 
-// killMarked kills whatever carries the mark, also what is started meanwhile.
-func killMarked(mark string) error {
+// killMarked kills whatever carries the mark, also what is started meanwhile, and
+// removes what it has left in /dev/shm that was not there before.
+func killMarked(mark string, before []string) error {
 	// A process that is just becoming another program has no environment for a
 	// moment, so it takes several looks to know that there is none.
 	const enough = 3
+	var files []string
 	for looks, none := 0, 0; none < enough; looks++ {
 		left := marked(mark)
 		if none++; len(left) > 0 {
@@ -291,11 +294,16 @@ func killMarked(mark string) error {
 		if none == 0 && looks > patience {
 			return fmt.Errorf("processes %v of a peer do not end", left)
 		}
+		freeze(left)
+		for _, pid := range left {
+			files = append(files, held(pid)...)
+		}
 		for _, pid := range left {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 		time.Sleep(time.Millisecond)
 	}
+	removeStrays(files, before)
 	return nil
 }
 

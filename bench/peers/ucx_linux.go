@@ -115,12 +115,13 @@ func (p *ucx) Measure(ctx context.Context, point Point) (Slice, error) {
 	case point.Bytes == 0:
 		return Slice{}, cannot("ucx_perftest sends at least a byte")
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.job.Timeout, errSilent)
+	limit := p.job.timeout(point)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, silent(limit))
 	defer cancel()
 	s, err := p.measure(ctx, point)
 	if err != nil {
-		if context.Cause(ctx) == errSilent {
-			err = errSilent
+		if late := context.Cause(ctx); errors.Is(late, errSilent) {
+			err = late
 		}
 		p.broken = failed("ucx", errors.Join(err, p.tree.fell()))
 		return Slice{}, p.broken
@@ -155,8 +156,23 @@ func (p *ucx) counts() int {
 	return 1
 }
 
+// errPort is that somebody else took the port before the server did.
+var errPort = errors.New("lost the port")
+
+// ucxTries is how often a run is started until it has a port.
+const ucxTries = 5
+
 // run does one run of blocks tests of n operations.
 func (p *ucx) run(ctx context.Context, bytes int64, blocks, n int) (s Slice, err error) {
+	for range ucxTries {
+		if s, err = p.runOnce(ctx, bytes, blocks, n); !errors.Is(err, errPort) {
+			break
+		}
+	}
+	return s, err
+}
+
+func (p *ucx) runOnce(ctx context.Context, bytes int64, blocks, n int) (s Slice, err error) {
 	warm := max(n/10, p.job.Warmup*p.counts(), 10)
 	line := "block " + strings.Join(p.line(strconv.FormatInt(bytes, 10), strconv.Itoa(n), strconv.Itoa(warm)), " ") + "\n"
 	batch := filepath.Join(p.tree.temp, "batch")
@@ -182,15 +198,26 @@ func (p *ucx) run(ctx context.Context, bytes int64, blocks, n int) (s Slice, err
 	if err != nil {
 		return s, err
 	}
-	for _, side := range []*process{client, server} {
-		select {
-		case <-side.ended:
-			if side.err != nil {
-				return s, errors.New(side.how())
-			}
-		case <-ctx.Done():
-			return s, ctx.Err()
+	first, second := client, server
+	select {
+	case <-client.ended:
+	case <-server.ended: // perhaps at once, and the client talks to somebody else
+		first, second = server, client
+	case <-ctx.Done():
+		return s, ctx.Err()
+	}
+	if first.err != nil {
+		_ = second.cmd.Process.Kill()
+		<-second.ended
+		return s, sideEnded(first)
+	}
+	select {
+	case <-second.ended:
+		if second.err != nil {
+			return s, sideEnded(second)
 		}
+	case <-ctx.Done():
+		return s, ctx.Err()
 	}
 	s.Ops = n
 	if s.Blocks, err = parseUCX(client.errors.String(), n); err != nil {
@@ -201,6 +228,17 @@ func (p *ucx) run(ctx context.Context, bytes int64, blocks, n int) (s Slice, err
 	}
 	p.each[bytes] = max(s.Blocks[len(s.Blocks)/2]/time.Duration(n), 1)
 	return s, nil
+}
+
+// sideEnded tells how a side ended that should not have.
+func sideEnded(side *process) error {
+	how := side.how()
+	for _, lost := range []string{"Address already in use", "Connection refused"} {
+		if strings.Contains(side.errors.String(), lost) {
+			return fmt.Errorf("%w: %s", errPort, how)
+		}
+	}
+	return errors.New(how)
 }
 
 // parseUCX reads the table that -f -v makes:
@@ -268,7 +306,7 @@ func awaitListener(ctx context.Context, port int, server *process) error {
 		}
 		select {
 		case <-server.ended:
-			return errors.New(server.how())
+			return sideEnded(server)
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(500 * time.Microsecond):

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+	"sync"
 
 	"github.com/symwin/symwin/bench/chart"
 )
@@ -64,11 +65,14 @@ const (
 //go:embed page.html
 var source string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"style":  func() template.CSS { return template.CSS(chart.Style()) },
-	"wide":   func(d chart.Drawing) (template.HTML, error) { return drawn(d, chart.Wide) },
-	"narrow": func(d chart.Drawing) (template.HTML, error) { return drawn(d, chart.Narrow) },
-}).Parse(source))
+// page is parsed for the first report, not by everybody who links this package.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"style":  func() template.CSS { return template.CSS(chart.Style()) },
+		"wide":   func(d chart.Drawing) (template.HTML, error) { return drawn(d, chart.Wide) },
+		"narrow": func(d chart.Drawing) (template.HTML, error) { return drawn(d, chart.Narrow) },
+	}).Parse(source))
+})
 
 // drawn is a drawing as an element of the page; package chart escapes its text.
 func drawn(d chart.Drawing, width float64) (template.HTML, error) {
@@ -77,4 +81,4 @@ func drawn(d chart.Drawing, width float64) (template.HTML, error) {
 }
 
 // Write writes the page.
-func (r *Report) Write(w io.Writer) error { return page.Execute(w, r) }
+func (r *Report) Write(w io.Writer) error { return page().Execute(w, r) }

@@ -43,6 +43,36 @@ var files = map[string]string{"output-dir": directory, "out": file, "plot": file
 
 const directory, file = "<directory>", "<file>"
 
+// narrow are the words behind bench that have but a few of its flags, and perhaps
+// files behind them; bench refuses the others.
+var narrow = []struct {
+	name  string
+	flags []string
+	files bool
+}{
+	{name: "all", flags: []string{"np", "ranks", "peer", "reps", "iters", "check", "quick", "out", "report",
+		"bind-to", "window", "backing", "timeout", "stall", "stall-report"}},
+	{name: "compare", flags: []string{"fail-over"}, files: true},
+}
+
+func narrowNames(sep string) string {
+	var names []string
+	for _, n := range narrow {
+		names = append(names, n.name)
+	}
+	return strings.Join(names, sep)
+}
+
+// widely lists the flags of bench that all other words behind it have.
+func widely(benchFlags *pflag.FlagSet) []*pflag.Flag {
+	return slices.DeleteFunc(each(benchFlags), func(f *pflag.Flag) bool { return f.Name == "quick" || f.Name == "fail-over" })
+}
+
+// only lists the flags of these names.
+func only(fs *pflag.FlagSet, names []string) []*pflag.Flag {
+	return slices.DeleteFunc(each(fs), func(f *pflag.Flag) bool { return !slices.Contains(names, f.Name) })
+}
+
 // choices are the words that can follow the flag, where that is few, or directory
 // or file, or "".
 func choices(f *pflag.Flag) string {
@@ -65,11 +95,14 @@ func spellings(f *pflag.Flag) (all []string) {
 	return append(all, "--"+f.Name)
 }
 
-// briefly is what a flag's value is called, and its usage up to the first detail.
+// briefly is what a flag's value is called, and its usage up to the first detail
+// behind three words and the value.
 func briefly(f *pflag.Flag) (value, usage string) {
 	value, usage = pflag.UnquoteUsage(f)
 	for _, end := range []string{": ", "; ", " ("} {
-		usage, _, _ = strings.Cut(usage, end)
+		if brief, _, _ := strings.Cut(usage, end); strings.Count(brief, " ") >= 2 && strings.Contains(brief, value) {
+			usage = brief
+		}
 	}
 	return value, usage
 }
@@ -84,8 +117,8 @@ func each(fs *pflag.FlagSet) (all []*pflag.Flag) {
 // bashScript writes functions that know nothing of bash-completion, but hand a
 // program's own arguments to it where it is there.
 func bashScript(w io.Writer) {
-	words := func(fs *pflag.FlagSet, more ...string) string {
-		for _, f := range each(fs) {
+	words := func(flags []*pflag.Flag, more ...string) string {
+		for _, f := range flags {
 			more = append(more, spellings(f)...)
 		}
 		return strings.Join(append(more, "--help"), " ")
@@ -97,7 +130,15 @@ func bashScript(w io.Writer) {
 		for _, word := range c.behind() {
 			own = append(own, word.Name)
 		}
-		fmt.Fprintf(&commands, "\t%s) words=%q ;;\n", c.name, words(c.flags, own...))
+		if c.name == "bench" {
+			fmt.Fprintf(&commands, "\tbench)\n\t\tcase $first in\n\t\t'') words=%q ;;\n", words(each(c.flags), own...))
+			for _, n := range narrow {
+				fmt.Fprintf(&commands, "\t\t%s) words=%q; files=%t ;;\n", n.name, words(only(c.flags, n.flags)), n.files)
+			}
+			fmt.Fprintf(&commands, "\t\t*) words=%q ;;\n\t\tesac ;;\n", words(widely(c.flags)))
+			continue
+		}
+		fmt.Fprintf(&commands, "\t%s) words=%q ;;\n", c.name, words(each(c.flags), own...))
 	}
 	var all []*pflag.Flag
 	for _, c := range append(shown(), ownCommand{flags: runFlags()}) {
@@ -137,20 +178,29 @@ _shmrun_valued() {
 	return 1
 }
 
+# Moves i over flags and what follows them. Behind the cursor, that is in the value
+# of flag. bash has made words of = and :.
+_shmrun_flags() {
+	for (( ; i < COMP_CWORD; i++)); do
+		flag=${COMP_WORDS[i]}
+		case $flag in
+		--) i=$((i + 1)); return ;;
+		-*) [[ ${COMP_WORDS[i+1]} == =* ]] || ! _shmrun_valued "$flag" || i=$((i + 1)) ;;
+		*) return ;;
+		esac
+		while [[ ${COMP_WORDS[i+1]} == [=:]* ]]; do i=$((i + 2)); done
+	done
+}
+
 _shmrun() {
-	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words i
+	local cur=${COMP_WORDS[COMP_CWORD]} words i=1 flag
 	COMPREPLY=()
+	[[ $cur != [=:]* ]] || cur=
 	case ${COMP_WORDS[1]} in
 	%[2]s) [ "$COMP_CWORD" -eq 1 ] || { _shmrun_own; return; } ;;
 	esac
-	for ((i = 1; i < COMP_CWORD; i++)); do # to the program
-		case ${COMP_WORDS[i]} in
-		--) i=$((i + 1)); break ;;
-		-*) ! _shmrun_valued "${COMP_WORDS[i]}" || i=$((i + 1)) ;;
-		*) break ;;
-		esac
-	done
-	if [ "$i" -lt "$COMP_CWORD" ]; then
+	_shmrun_flags
+	if [ "$i" -lt "$COMP_CWORD" ]; then # the program's
 		if declare -F _command_offset >/dev/null; then
 			_command_offset "$i"
 		else
@@ -158,7 +208,7 @@ _shmrun() {
 		fi
 		return
 	fi
-	if _shmrun_valued "$prev"; then
+	if [ "$i" -gt "$COMP_CWORD" ]; then
 		_shmrun_value
 		return
 	fi
@@ -173,24 +223,34 @@ _shmrun() {
 
 # Behind one of shmrun's own commands.
 _shmrun_own() {
-	if _shmrun_valued "$prev"; then
+	local first= files=false
+	for ((i = 2; ; i++)); do
+		_shmrun_flags
+		[ "$i" -lt "$COMP_CWORD" ] || break
+		first=${first:-${COMP_WORDS[i]}}
+	done
+	if [ "$i" -gt "$COMP_CWORD" ]; then
 		_shmrun_value
 		return
 	fi
 	case ${COMP_WORDS[1]} in
 %[5]s	esac
+	if $files && [[ $cur != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+		return
+	fi
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }
 
 # What can follow a flag.
 _shmrun_value() {
-	case $prev in
+	case $flag in
 %[6]s	esac
 }
 
 complete -o filenames -o bashdefault -F _shmrun shmrun
 `, strings.Join(valued, "|"), strings.ReplaceAll(strings.TrimSpace(names.String()), " ", "|"),
-		words(runFlags()), strings.TrimSpace(names.String()), commands.String(), values.String())
+		words(each(runFlags())), strings.TrimSpace(names.String()), commands.String(), values.String())
 }
 
 // zshScript writes functions for zsh's own _arguments.
@@ -226,8 +286,8 @@ func zshScript(w io.Writer) {
 		}
 		return lines
 	}
-	specs := func(fs *pflag.FlagSet) (lines string) {
-		for _, f := range each(fs) {
+	specs := func(flags []*pflag.Flag) (lines string) {
+		for _, f := range flags {
 			lines += spec(f)
 		}
 		return lines + " \\\n\t\t'--help[tell what there is]'"
@@ -252,7 +312,7 @@ _shmrun() {
 	case $words[2] in
 `)
 	for _, c := range shown() {
-		line := specs(c.flags)
+		line := "_arguments -S" + specs(each(c.flags))
 		if words := c.behind(); len(words) > 0 {
 			var all []string
 			for _, word := range words {
@@ -260,9 +320,20 @@ _shmrun() {
 			}
 			line += " \\\n\t\t'*:" + c.name + ":(" + strings.Join(all, " ") + ")'"
 		}
-		fmt.Fprintf(w, "\t%s)\n\t\tshift words; (( CURRENT-- ))\n\t\t_arguments -S%s\n\t\t;;\n", c.name, line)
+		if c.name == "bench" {
+			cases := ""
+			for _, n := range narrow {
+				behind := ""
+				if n.files {
+					behind = " \\\n\t\t'*:file:_files'"
+				}
+				cases += "\t\t" + n.name + ") _arguments -S" + specs(only(c.flags, n.flags)) + behind + "\n\t\t;;\n"
+			}
+			line = "case ${${(@)words[2,CURRENT-1]}[(r)(" + narrowNames("|") + ")]} in\n" + cases + "\t\t*) " + line + "\n\t\t;;\n\t\tesac"
+		}
+		fmt.Fprintf(w, "\t%s)\n\t\tshift words; (( CURRENT-- ))\n\t\t%s\n\t\t;;\n", c.name, line)
 	}
-	fmt.Fprintf(w, "\t*)\n\t\t_arguments -S%s \\\n\t\t'(-)1:program:_command_names -e' '*::arguments:_normal'\n\t\t;;\n\tesac\n}\n\n", specs(runFlags()))
+	fmt.Fprintf(w, "\t*)\n\t\t_arguments -S%s \\\n\t\t'(-)1:program:_command_names -e' '*::arguments:_normal'\n\t\t;;\n\tesac\n}\n\n", specs(each(runFlags())))
 	fmt.Fprint(w, "if [ \"$funcstack[1]\" = _shmrun ]; then\n\t_shmrun \"$@\"\nelse\n\tcompdef _shmrun shmrun\nfi\n")
 }
 
@@ -306,11 +377,24 @@ complete -c shmrun -n 'not __shmrun_own %[1]s' -a '(__fish_complete_subcommand -
 	}
 	for _, c := range shown() {
 		fmt.Fprintf(w, "complete -c shmrun -n __fish_use_subcommand -a %s -d '%s'\n", c.name, quote(c.brief))
+		when := "__shmrun_own " + c.name
+		if c.name == "bench" {
+			for _, n := range narrow {
+				in := when + "; and __fish_seen_subcommand_from " + n.name
+				if n.files {
+					fmt.Fprintf(w, "complete -c shmrun -F -n '%s'\n", in)
+				}
+				for _, f := range only(c.flags, n.flags) {
+					flag(in, f)
+				}
+			}
+			when += "; and not __fish_seen_subcommand_from " + narrowNames(" ")
+		}
 		for _, word := range c.behind() {
-			fmt.Fprintf(w, "complete -c shmrun -f -n '__shmrun_own %s' -a %s -d '%s'\n", c.name, word.Name, quote(word.Text))
+			fmt.Fprintf(w, "complete -c shmrun -f -n '%s' -a %s -d '%s'\n", when, word.Name, quote(word.Text))
 		}
 		for _, f := range each(c.flags) {
-			flag("__shmrun_own "+c.name, f)
+			flag(when, f)
 		}
 	}
 }

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"github.com/symwin/symwin/bench"
 )
 
 // Flags come and go; what completion knows of their values is of flags that are,
@@ -32,6 +37,26 @@ func TestChoicesAreOfFlags(t *testing.T) {
 	require.Equal(t, "share core numa none", offered["bind-to"])
 	require.Contains(t, strings.Fields(offered["engine"]), "bcopy")
 	require.Contains(t, strings.Fields(offered["peer"]), "openmpi")
+}
+
+// The flags of the narrow words are those that bench takes behind them. The last
+// word is always too much, so nothing is ever measured.
+func TestNarrowAsBenchHasIt(t *testing.T) {
+	_, flags := bench.Words()
+	value := map[string]string{"check": "on", "bind-to": "none", "backing": "shm", "format": "csv", "touch": "none", "dst": "window",
+		"peer": "none", "env": "A=b", "plot": "a.svg", "window": "1M"}
+	for _, n := range narrow {
+		for _, f := range each(flags) {
+			arg := "--" + f.Name
+			if takesValue(f) {
+				arg += "=" + cmp.Or(value[f.Name], "2")
+			}
+			var errs bytes.Buffer
+			require.Equal(t, exitUsage, benchmark([]string{n.name, arg, "a", "b", "too-much"}, io.Discard, &errs))
+			refused := strings.Contains(errs.String(), " has no --"+f.Name)
+			require.Equal(t, slices.Contains(n.flags, f.Name), !refused, "%s %s: %s", n.name, arg, errs.String())
+		}
+	}
 }
 
 func TestSimilar(t *testing.T) {

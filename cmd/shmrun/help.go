@@ -34,8 +34,9 @@ what has left its rank's process group (setsid) lives on.
 
 Exit code: 0 if all ranks exit with 0, else that of the first cause: the rank's
 own, 128+N for signal N, 124 for a time-out; 2 for wrong usage, 126 and 127 for a
-program that cannot be executed or found. The deadline of one operation (--stall)
-is a time-out too.
+program that cannot be executed or found; 1 where shmrun itself failed, or could not
+write all that the ranks wrote. The deadline of one operation (--stall) is a time-out
+too.
 
 ps and clean see only the jobs of the directory $SYMWIN_SHM_DIR, else /dev/shm.
 `

@@ -45,8 +45,11 @@ type Facts struct {
 	PeerMemory   string `json:"process_vm_readv"` // error of a child's reading our memory
 	PtraceScope  int    `json:"ptrace_scope"`     // yama's; 0 where there is none
 	Settings     []Set  `json:"settings"`         // the SYMWIN_* variables that are set
+	Join         string `json:"join"`             // error of any Join for the variables alone
+	Job          string `json:"job"`              // which a program started here would join; "": a world of one
 	Gomaxprocs   string `json:"gomaxprocs"`       // the variable
 	Proc         string `json:"proc"`             // what is wrong with /proc
+	Sys          string `json:"sys"`              // what is wrong with /sys
 	PidNamespace bool   `json:"pid_namespace"`    // not the machine's first one, as far as it can be told
 }
 
@@ -62,6 +65,7 @@ type Set struct {
 // Shm is the directory in which regions have their names.
 type Shm struct {
 	Dir        string `json:"dir"`
+	Mount      string `json:"mount"`      // the mount point that holds it; "" where that is unknown
 	Filesystem string `json:"filesystem"` // "tmpfs"
 	Options    string `json:"options"`    // of its mount
 	Size       int64  `json:"size"`       // 0: unlimited

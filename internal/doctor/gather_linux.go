@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/cpu"
 	"golang.org/x/sys/unix"
 
+	"github.com/symwin/symwin"
 	"github.com/symwin/symwin/internal/env"
 	"github.com/symwin/symwin/internal/launch"
 	"github.com/symwin/symwin/internal/shm"
@@ -22,7 +23,8 @@ import (
 )
 
 // Gather looks at everything, which takes about half a second. What cannot be
-// found out is left at its zero value, so there is no error on Linux.
+// found out is left at its zero value, with Proc or Sys to tell that from a finding,
+// so there is no error on Linux.
 func Gather() (Facts, error) {
 	f := Facts{Vectors: []string{}, Settings: []Set{}, Arch: runtime.GOARCH, PageSize: os.Getpagesize(), Gomaxprocs: os.Getenv("GOMAXPROCS"),
 		Kernel: read("/proc/sys/kernel/osrelease"), HugeShmem: chosen(read("/sys/kernel/mm/transparent_hugepage/shmem_enabled"))}
@@ -38,9 +40,12 @@ func Gather() (Facts, error) {
 	}
 	switch self, err := os.Readlink("/proc/self"); {
 	case err != nil:
-		f.Proc = "there is no /proc"
+		f.Proc = noProc
 	case self != strconv.Itoa(os.Getpid()):
 		f.Proc = otherProc
+	}
+	if _, err := os.Stat("/sys/devices/system/cpu"); err != nil {
+		f.Sys = noSys
 	}
 	f.processor()
 	f.cpus()
@@ -123,7 +128,13 @@ func (f *Facts) memory() {
 	}
 }
 
+// settings asks what Join asks.
 func (f *Facts) settings() {
+	if o, err := symwin.FromEnvironment(); err != nil {
+		f.Join = strings.TrimPrefix(err.Error(), "join: "+symwin.ErrUsage.Error()+": ")
+	} else {
+		f.Job = o.Job
+	}
 	for _, v := range env.Table {
 		value := os.Getenv(v.Name)
 		if value == "" {
@@ -168,8 +179,11 @@ func lookAtShm(dir string) Shm {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		at = real
 	}
-	if s.Filesystem, s.Options = mountOf(string(mounts), at); s.Filesystem == "" {
-		s.Filesystem = fmt.Sprintf("a filesystem of type %#x", st.Type)
+	if s.Mount, s.Filesystem, s.Options = mountOf(string(mounts), at); s.Filesystem == "" {
+		s.Filesystem, s.Options = fmt.Sprintf("a filesystem of type %#x", st.Type), "options unknown"
+		if st.Type == unix.TMPFS_MAGIC {
+			s.Filesystem = "tmpfs"
+		}
 	}
 	region, err := shm.Create(shm.Name(fmt.Sprintf("doctor-%d", os.Getpid())), 1<<20, nil)
 	if err != nil {

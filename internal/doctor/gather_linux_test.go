@@ -37,6 +37,8 @@ func TestGather(t *testing.T) {
 	}
 	require.Contains(t, f.Settings, Set{Name: "SYMWIN_WINDOW", Value: "wide", Error: `SYMWIN_WINDOW: "wide" is no size: write 4096, 64K, 16M or 1G`})
 	require.Contains(t, f.Settings, Set{Name: "SYMWIN_WINDWO", Value: "1G", Unknown: true})
+	require.Equal(t, `SYMWIN_WINDOW: bad value: "wide" is no size: write 4096, 64K, 16M or 1G`, f.Join)
+	require.Equal(t, "/dev/shm", f.Shm.Mount)
 	after, err := os.ReadDir("/proc/self/fd")
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(after), len(before)+2) // the runtime's own epoll and eventfd

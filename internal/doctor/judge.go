@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -134,6 +135,8 @@ func cpus(f Facts) verdict {
 func quota(f Facts) verdict {
 	whole := max(1, int(f.Quota))
 	switch {
+	case f.Quota == 0 && cmp.Or(f.Proc, f.Sys) != "":
+		return unknown(f.Proc, f.Sys)
 	case f.Quota == 0:
 		return ok("no limit on CPU time")
 	case f.Quota >= float64(f.CPUCount):
@@ -149,7 +152,10 @@ func quota(f Facts) verdict {
 }
 
 func numa(f Facts) verdict {
-	if f.Nodes <= 1 {
+	switch {
+	case f.Nodes <= 1 && f.Sys != "":
+		return unknown(f.Sys)
+	case f.Nodes <= 1:
 		return ok("one NUMA node")
 	}
 	return verdict{Note, fmt.Sprintf("%d NUMA nodes: a window's memory lies on the node of its rank, as long as the rank is bound", f.Nodes),
@@ -157,10 +163,12 @@ func numa(f Facts) verdict {
 }
 
 func governor(f Facts) verdict {
-	switch f.Governors {
-	case "":
+	switch {
+	case f.Governors == "" && f.Sys != "":
+		return unknown(f.Sys)
+	case f.Governors == "":
 		return ok("the kernel does not tell a frequency governor, which is usual in a virtual machine")
-	case "performance":
+	case f.Governors == "performance":
 		return ok("performance")
 	}
 	return verdict{Note, f.Governors + ": a CPU that has slept begins slowly, so single exchanges take longer than measured ones",
@@ -173,6 +181,8 @@ func machine(f Facts) verdict {
 		steal = fmt.Sprintf("; the host took %.0f %% of the CPUs' time while this was looked at", 100*f.Steal)
 	}
 	switch {
+	case f.Hyper == "" && f.Proc == noProc:
+		return unknown(f.Proc)
 	case f.Hyper == "" && steal == "":
 		return ok("no virtual machine")
 	case steal != "":
@@ -216,7 +226,14 @@ func line(f Facts) verdict {
 
 func memory(f Facts) verdict {
 	text := fmt.Sprintf("%s available of %s", size(f.MemoryAvailable), size(f.MemoryTotal))
-	if f.CgroupRoom == nil {
+	switch {
+	case f.MemoryTotal == 0:
+		return unknown(f.Proc)
+	case f.CgroupRoom == nil && cmp.Or(f.Proc, f.Sys) != "":
+		v := unknown(f.Proc, f.Sys)
+		v.text = text + ", limits by a cgroup are " + v.text
+		return v
+	case f.CgroupRoom == nil:
 		return ok("%s, no limit by a cgroup", text)
 	}
 	room := *f.CgroupRoom
@@ -241,7 +258,7 @@ func shmDir(f Facts) verdict {
 	switch {
 	case s.ReadOnly:
 		return verdict{Error, text + ": it is read-only, so a job can have no name there",
-			"mount -o remount,rw " + s.Dir + " (docker, podman: --tmpfs /dev/shm; Kubernetes: an emptyDir with medium: Memory there), or " + elsewhere}
+			"mount -o remount,rw " + cmp.Or(s.Mount, s.Dir) + " (docker, podman: --tmpfs /dev/shm; Kubernetes: an emptyDir with medium: Memory there), or " + elsewhere}
 	case s.Filesystem == "":
 		return verdict{Error, s.Dir + ": " + s.Error, "make the directory (mkdir; mount -t tmpfs tmpfs " + s.Dir + "), or " + elsewhere}
 	case s.Inodes == 0:
@@ -253,7 +270,7 @@ func shmDir(f Facts) verdict {
 			elsewhere + ", as /dev/shm usually is"}
 	case s.Size != 0 && s.Free < roomEnough:
 		return verdict{Note, text + ": small, so --backing auto puts the windows into a memfd, which memory alone limits",
-			"nothing has to be done; for windows in " + s.Dir + " make it larger: docker --shm-size=1g, or mount -o remount,size=1g " + s.Dir}
+			"nothing has to be done; for windows in " + s.Dir + " make it larger: docker --shm-size=1g, or mount -o remount,size=1g " + cmp.Or(s.Mount, s.Dir)}
 	}
 	return ok("%s", text)
 }
@@ -276,16 +293,22 @@ func pages(f Facts) verdict {
 	tables := int64(8) << 30 / int64(max(f.PageSize, 1)) // 8 bytes for each page
 	cost := fmt.Sprintf("each rank's page tables take %s for each GiB of the region it touches", size(tables))
 	page := size(int64(f.PageSize))
+	remount := ""
+	if f.Shm.Filesystem == "tmpfs" && f.Shm.Mount != "" {
+		remount = "mount -o remount,huge=always " + f.Shm.Mount + ", or "
+	}
 	switch huge := strings.Contains(f.Shm.Options, "huge=") && !strings.Contains(f.Shm.Options, "huge=never"); {
 	case huge:
 		return ok("pages of %s, and %s is mounted with huge ones: page tables cost next to nothing", page, f.Shm.Dir)
 	case f.HugeShmem == "always" || f.HugeShmem == "force" || f.HugeShmem == "within_size":
 		return ok("pages of %s, and huge ones for memfds (shmem_enabled is %s): with --backing memfd page tables cost next to nothing; elsewhere %s", page, f.HugeShmem, cost)
+	case f.HugeShmem == "" && f.Sys != "":
+		return unknown(f.Sys)
 	case f.HugeShmem == "":
 		return ok("pages of %s; no huge pages for shared memory in this kernel: %s", page, cost)
 	}
 	return verdict{Note, fmt.Sprintf("pages of %s, no huge ones for shared memory (shmem_enabled is %s): %s", page, f.HugeShmem, cost),
-		"nothing, for windows that are not large; else as root mount -o remount,huge=always " + f.Shm.Dir + ", or write \"always\" to /sys/kernel/mm/transparent_hugepage/shmem_enabled and use --backing memfd"}
+		"nothing, for windows that are not large; else as root " + remount + "write \"always\" to /sys/kernel/mm/transparent_hugepage/shmem_enabled and use --backing memfd"}
 }
 
 func robust(f Facts) verdict {
@@ -300,8 +323,24 @@ func robust(f Facts) verdict {
 		"allow set_robust_list, or pidfd_open, in the seccomp profile (docker --security-opt seccomp=FILE); under shmrun the launcher notices deaths in any case"}
 }
 
-// otherProc is what is wrong with the /proc of somebody else.
-const otherProc = "/proc shows the processes of another PID namespace"
+// What is wrong with a /proc or /sys that is not there, and with somebody else's.
+const (
+	noProc    = "there is no /proc"
+	otherProc = "/proc shows the processes of another PID namespace"
+	noSys     = "there is no /sys"
+)
+
+// unknown is the verdict on what cannot be read; the first reason counts.
+func unknown(why ...string) verdict {
+	switch first := cmp.Or(why...); first {
+	case noSys:
+		return verdict{Note, "unknown: " + first, "mount -t sysfs sysfs /sys (docker and Kubernetes do it)"}
+	case "":
+		return verdict{Note, "unknown: this /proc does not tell", "nothing has to be done"}
+	default:
+		return verdict{Note, "unknown: " + first, "see proc"}
+	}
+}
 
 func proc(f Facts) verdict {
 	const remedy = "mount -t proc proc /proc (unshare --mount-proc; docker and Kubernetes do it)"
@@ -370,6 +409,8 @@ func ptrace(f Facts) verdict {
 		scope = fmt.Sprintf("yama.ptrace_scope is %d", f.PtraceScope)
 	}
 	switch {
+	case f.Proc == noProc:
+		return unknown(f.Proc)
 	case f.PeerMemory != "":
 		return verdict{Note, scope + "; process_vm_readv of another rank: " + f.PeerMemory + ": data in private memory is copied twice, through shared memory",
 			"nothing has to be done; for one copy sysctl kernel.yama.ptrace_scope=0 (docker --cap-add SYS_PTRACE), or keep large data in windows (symwin.Alloc)"}
@@ -387,11 +428,14 @@ func settings(f Facts) verdict {
 		}
 		all = append(all, s.Name+"="+s.Value)
 	}
-	for _, s := range f.Settings {
-		if s.Name == env.KeyJob || s.Name == env.KeyRank || s.Name == env.KeySize {
-			return verdict{Warning, strings.Join(all, " ") + ": a program started here takes itself for a rank of that job",
-				"right inside a job; else unset " + strings.Join([]string{env.KeyJob, env.KeyRank, env.KeySize, env.KeyHosted}, " ")}
-		}
+	if f.Join != "" {
+		return verdict{Error, "a program started here cannot join: " + f.Join,
+			"\"shmrun help env\" tells what symwin's variables mean, docs/containers.md those of other launchers"}
+	}
+	if f.Job != "" {
+		return verdict{Warning, "a program started here takes itself for a rank of job " + f.Job + " (" + cmp.Or(strings.Join(all, " "), "by another launcher's variables") + ")",
+			"right inside a job; else start it without the launcher's variables (env -u): " + strings.Join([]string{env.KeyJob, env.KeyRank, env.KeySize, env.KeyHosted}, " ") +
+				", or those in docs/containers.md"}
 	}
 	for _, s := range f.Settings {
 		if s.Unknown {

@@ -15,8 +15,7 @@ func chosen(text string) string {
 // mountOf finds the mount that holds dir, in the format of /proc/self/mountinfo:
 // of those above it the last, which covers the others. Options are the mount's,
 // then the file system's where they differ.
-func mountOf(mounts, dir string) (filesystem, options string) {
-	best := -1
+func mountOf(mounts, dir string) (point, filesystem, options string) {
 	for line := range strings.Lines(mounts) {
 		before, after, ok := strings.Cut(line, " - ")
 		mount, super := strings.Fields(before), strings.Fields(after)
@@ -24,11 +23,10 @@ func mountOf(mounts, dir string) (filesystem, options string) {
 			continue
 		}
 		at := unescape(mount[4])
-		if at != dir && at != "/" && !strings.HasPrefix(dir, at+"/") || len(at) < best {
+		if at != dir && at != "/" && !strings.HasPrefix(dir, at+"/") || len(at) < len(point) {
 			continue
 		}
-		best = len(at)
-		filesystem, options = super[0], mount[5]
+		point, filesystem, options = at, super[0], mount[5]
 		have := strings.Split(options, ",")
 		for option := range strings.SplitSeq(super[2], ",") {
 			if !slices.Contains(have, option) && option != "rw" && option != "ro" {
@@ -36,7 +34,7 @@ func mountOf(mounts, dir string) (filesystem, options string) {
 			}
 		}
 	}
-	return filesystem, options
+	return point, filesystem, options
 }
 
 // unescape undoes the kernel's octal escapes of white space.

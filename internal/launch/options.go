@@ -59,7 +59,7 @@ type Options struct {
 
 // Result is how a job ended.
 type Result struct {
-	ExitCode int    // 0, or that of the first cause: the rank's own, 128+signal, 124 (time-out), 126, 127, 2 (usage)
+	ExitCode int    // 0, or that of the first cause: the rank's own, 128+signal, 124 (time-out), 126, 127, 2 (usage), 1 (the launcher's failure, lost output)
 	Verdict  string // what Run told on Stderr about the end, "" where there was nothing to tell
 	Rank     int    // the rank that was the first cause, -1 where none was
 

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,12 +16,14 @@ import (
 
 // outputs carries what the ranks write to where it belongs.
 type outputs struct {
+	say   func(string, ...any)
 	mu    sync.Mutex // around every write to the launcher's Stdout and Stderr
 	null  int        // /dev/null
 	pumps []*os.File // read ends
 	done  sync.WaitGroup
 	ours  []int      // write ends to be closed once the ranks have theirs
 	files []*os.File // and files
+	lost  error      // why something that a rank wrote is nowhere; the first reason
 }
 
 // stream is one of a rank's two outputs.
@@ -43,7 +46,7 @@ func (o *outputs) to(w io.Writer, t tags) (stream, error) {
 
 // toFiles is to for files of the ranks' own, which it opens: the error comes
 // before a rank has been started.
-func (o *outputs) toFiles(dir, suffix string, n int, t tags, say func(string, ...any)) (stream, error) {
+func (o *outputs) toFiles(dir, suffix string, n int, t tags) (stream, error) {
 	fds := make([]uintptr, n)
 	for rank := range fds {
 		f, err := os.OpenFile(outputFile(dir, rank, n, suffix), os.O_WRONLY|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o666)
@@ -55,26 +58,11 @@ func (o *outputs) toFiles(dir, suffix string, n int, t tags, say func(string, ..
 			o.files = append(o.files, f)
 			continue
 		}
-		if fds[rank], err = o.pipe(newTagger(t.of(rank), new(sync.Mutex), telling{f, say})); err != nil {
+		if fds[rank], err = o.pipe(newTagger(t.of(rank), new(sync.Mutex), f)); err != nil {
 			return nil, err
 		}
 	}
 	return func(rank int) (uintptr, error) { return fds[rank], nil }, nil
-}
-
-// telling is a file that tells when it cannot be written to. The rank itself
-// learns only that nobody reads its pipe.
-type telling struct {
-	*os.File
-	say func(string, ...any)
-}
-
-func (f telling) Write(p []byte) (int, error) {
-	n, err := f.File.Write(p)
-	if err != nil && !errors.Is(err, os.ErrClosed) {
-		f.say("%v", err)
-	}
-	return n, err
 }
 
 // outputFile is the name of a file of rank's of n: rank-00.out, and so that a
@@ -99,9 +87,22 @@ func (o *outputs) pipe(w io.WriteCloser) (uintptr, error) {
 	go func() {
 		defer o.done.Done()
 		defer r.Close()
-		pump(r, w)
+		o.lose(pump(r, w))
 	}()
 	return uintptr(p[1]), nil
+}
+
+// lose tells why output does not get to where it belongs, and keeps that for the
+// end: the rank whose pipe held it may have ended well long before. A reader that
+// has gone has read what it wanted ("| head").
+func (o *outputs) lose(err error) {
+	if err == nil || errors.Is(err, unix.EPIPE) || errors.Is(err, io.ErrClosedPipe) {
+		return
+	}
+	o.say("%v", err)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lost = cmp.Or(o.lost, err)
 }
 
 // started closes the launcher's copies of what the ranks have inherited, so that
@@ -118,35 +119,34 @@ func (o *outputs) started() {
 
 // finish is called when all ranks have ended: what they wrote is in the pipes,
 // and is passed on. A process that a rank left behind may still hold a pipe; it
-// is not waited for.
-func (o *outputs) finish() {
+// is not waited for. The error is why output was lost.
+func (o *outputs) finish() error {
 	o.started()
 	for _, r := range o.pumps {
 		_ = r.SetReadDeadline(time.Unix(1, 0))
 	}
 	o.done.Wait()
+	return o.lost
 }
 
 // pump copies r into w until r ends, or its deadline passes and what it holds at
 // that moment is copied. If w fails, r is closed, so that the ranks meet the
-// broken pipe themselves as if they had written to it.
-func pump(r *os.File, w io.WriteCloser) {
+// broken pipe themselves as if they had written to it; the error is w's first.
+func pump(r *os.File, w io.WriteCloser) (lost error) {
+	defer func() { lost = cmp.Or(lost, w.Close()) }()
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := r.Read(buf)
 		if n > 0 {
 			if _, err := w.Write(buf[:n]); err != nil {
-				_ = w.Close()
-				return
+				return err
 			}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			drain(r, w, buf)
-			err = io.EOF
+			return drain(r, w, buf)
 		}
 		if err != nil {
-			_ = w.Close()
-			return
+			return nil
 		}
 	}
 }
@@ -154,11 +154,11 @@ func pump(r *os.File, w io.WriteCloser) {
 // drain copies what is in the pipe now. A pipe never holds more than its
 // capacity, so however fast somebody goes on writing, what was there comes first
 // and the rest is not waited for.
-func drain(r *os.File, w io.Writer, buf []byte) {
+func drain(r *os.File, w io.Writer, buf []byte) (lost error) {
 	_ = r.SetReadDeadline(time.Time{})
 	c, err := r.SyscallConn()
 	if err != nil {
-		return
+		return err
 	}
 	_ = c.Read(func(fd uintptr) bool {
 		left, err := unix.FcntlInt(fd, unix.F_GETPIPE_SZ, 0)
@@ -173,10 +173,11 @@ func drain(r *os.File, w io.Writer, buf []byte) {
 				break
 			}
 			left -= n
-			if _, failed := w.Write(buf[:n]); failed != nil {
+			if _, lost = w.Write(buf[:n]); lost != nil {
 				break
 			}
 		}
 		return true
 	})
+	return lost
 }

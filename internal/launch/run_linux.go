@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/symwin/symwin/internal/env"
+	"github.com/symwin/symwin/internal/guardian"
 	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 	"golang.org/x/sys/unix"
@@ -37,7 +38,7 @@ type job struct {
 	argv []string
 
 	host     *symmem.Host
-	guardian guardian
+	guardian guardian.Guardian
 	outputs  outputs
 	stdout   stream
 	stderr   stream
@@ -77,20 +78,20 @@ func (j *job) run(ctx context.Context) Result {
 	defer signal.Stop(signals)
 
 	if j.outputs.null, err = unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0); err != nil {
-		return j.failed(1, fmt.Errorf("%s: %w", os.DevNull, err))
+		return j.failed(1, fmt.Errorf("%s, which all ranks but one read: %w; as root mknod -m 666 %[1]s c 1 3, or mount a /dev", os.DevNull, err))
 	}
 	defer unix.Close(j.outputs.null)
-	defer j.outputs.finish()
+	defer func() { _ = j.outputs.finish() }()
 	if err := j.arrange(); err != nil {
 		return j.failed(exitUsage, err)
 	}
 
 	// The guardian comes before the region, which it takes away if need be.
 	name := jobName()
-	if j.guardian, err = startGuardian(name, j.outputs.null); err != nil {
+	if j.guardian, err = guardian.Start(name, j.outputs.null); err != nil {
 		return j.failed(1, err)
 	}
-	defer j.guardian.dismiss()
+	defer j.guardian.Dismiss()
 	// What jobs left that were killed at one stroke, launcher and all, goes now.
 	// That some of it cannot be removed is for "shmrun clean" to tell.
 	if swept, _ := symmem.Sweep(); len(swept) > 0 && j.Verbose {
@@ -121,7 +122,7 @@ func (j *job) run(ctx context.Context) Result {
 	if j.input != nil {
 		defer j.input.finish()
 	}
-	go t.run(j.guardian.watch)
+	go t.run(j.guardian.Watch)
 	started := <-t.started
 	j.ranks = started.ranks
 	j.outputs.started()
@@ -133,6 +134,7 @@ func (j *job) run(ctx context.Context) Result {
 
 // arrange decides where the ranks' output goes.
 func (j *job) arrange() (err error) {
+	j.outputs.say = j.say
 	t := tags{rank: j.TagOutput, time: j.TimestampOutput, from: time.Now()}
 	if j.OutputDir == "" {
 		if j.stdout, err = j.outputs.to(j.Stdout, t); err == nil {
@@ -141,11 +143,14 @@ func (j *job) arrange() (err error) {
 		return err
 	}
 	if err = os.MkdirAll(j.OutputDir, 0o777); err == nil {
-		if j.stdout, err = j.outputs.toFiles(j.OutputDir, "out", j.N, t, j.say); err == nil {
-			j.stderr, err = j.outputs.toFiles(j.OutputDir, "err", j.N, t, j.say)
+		if j.stdout, err = j.outputs.toFiles(j.OutputDir, "out", j.N, t); err == nil {
+			j.stderr, err = j.outputs.toFiles(j.OutputDir, "err", j.N, t)
 		}
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		return fmt.Errorf("--output-dir %s: %w", j.OutputDir, err)
+	case err != nil:
 		return fmt.Errorf("--output-dir %s: %w; nothing was started, give a directory that you may write to", j.OutputDir, err)
 	}
 	return nil
@@ -243,9 +248,22 @@ func (j *job) say(format string, args ...any) {
 	fmt.Fprintf(j.Stderr, "shmrun: "+format+"\n", args...)
 }
 
+// told is an error as people are told: without its class, and with a way out of
+// what may be met anywhere.
+func told(err error) string {
+	text := plain(err)
+	switch {
+	case errors.Is(err, syscall.EMFILE):
+		text += "; see ulimit -n: a job needs some 20, and up to five for each rank"
+	case errors.Is(err, syscall.ENFILE):
+		text += "; the machine has no more: see sysctl fs.file-max"
+	}
+	return text
+}
+
 // failed is the result of a job of which no rank was started.
 func (j *job) failed(code int, err error) Result {
-	text := plain(err)
+	text := told(err)
 	j.say("%s", text)
 	return Result{ExitCode: code, Verdict: text, Rank: -1}
 }

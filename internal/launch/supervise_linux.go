@@ -96,7 +96,9 @@ func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-cha
 	// The ranks are gone; what they left in their groups goes too.
 	s.kill(syscall.SIGKILL)
 	result := s.result(startErr)
-	j.clear()
+	if err := j.clear(); err != nil && result.ExitCode == 0 {
+		result.ExitCode, result.Verdict = 1, join(fmt.Sprintf("output of ranks is lost: %v", err), result.Verdict)
+	}
 	if result.Verdict != "" {
 		j.say("%s", result.Verdict)
 	}
@@ -109,14 +111,15 @@ func (j *job) supervise(ctx context.Context, endings <-chan ended, signals <-cha
 	return result
 }
 
-// clear buries the dead. Until here they were zombies and held their numbers.
-func (j *job) clear() {
-	j.guardian.watch(0)
+// clear buries the dead. Until here they were zombies and held their numbers. The
+// error is why output of theirs is lost.
+func (j *job) clear() error {
+	j.guardian.Watch(0)
 	for _, p := range j.ranks {
 		_, _ = syscall.Wait4(p.pid, nil, 0, nil)
 		_ = syscall.Close(p.pidfd)
 	}
-	j.outputs.finish()
+	return j.outputs.finish()
 }
 
 func (s *supervisor) rankEnded(e ended) {
@@ -298,7 +301,7 @@ func (s *supervisor) result(startErr error) Result {
 		if e := (*startError)(nil); errors.As(startErr, &e) {
 			code = e.exitCode()
 		}
-		return Result{ExitCode: code, Verdict: startErr.Error(), Rank: -1}
+		return Result{ExitCode: code, Verdict: told(startErr), Rank: -1}
 	}
 	if s.ruling != "" {
 		return Result{ExitCode: s.rulingEnd, Verdict: join(s.ruling, s.before), Account: s.account, Rank: -1}

@@ -152,8 +152,6 @@ func (e *startError) Error() string {
 		text += "; it may need an interpreter or loader that is not there"
 	case syscall.EAGAIN:
 		text += "; see ulimit -u and the pids limit of the cgroup"
-	case syscall.EMFILE:
-		text += "; see ulimit -n"
 	}
 	return text
 }

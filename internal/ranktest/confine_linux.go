@@ -26,6 +26,8 @@ import (
 //	pids             a PID namespace of its own, with its /proc
 //	pids-only        the same, and still the /proc of the old one
 //	no-proc          an empty /proc
+//	no-sys           an empty /sys
+//	no-dev           an empty /dev
 //	hidepid          /proc without what belongs to others
 //	powerless        no capabilities, also not those of root
 //	cpus=N           a cgroup with the time of N CPUs (1, 0.5)
@@ -128,6 +130,10 @@ func confine(what, program []string) error {
 		case "pids-only", "cpus":
 		case "no-proc":
 			last = append(last, func() error { return unix.Mount("tmpfs", "/proc", "tmpfs", 0, "") })
+		case "no-sys":
+			err = unix.Mount("tmpfs", "/sys", "tmpfs", 0, "")
+		case "no-dev":
+			err = unix.Mount("tmpfs", "/dev", "tmpfs", 0, "")
 		case "hidepid": // the group of gid sees all, and root is in group 0
 			err = unix.Mount("proc", "/proc", "proc", 0, "hidepid=2,gid=12345")
 		case "powerless":

@@ -18,8 +18,11 @@ import (
 // passed over. May be called concurrently.
 func FindOpen() ([]Found, error) {
 	processes, err := os.ReadDir("/proc")
+	if err == nil {
+		_, err = os.Readlink("/proc/self") // an empty directory is no /proc either
+	}
 	if err != nil {
-		return nil, fmt.Errorf("shm: find regions: %w", err)
+		return nil, fmt.Errorf("shm: find regions: %w: there is no /proc here; mount -t proc proc /proc", err)
 	}
 	dir := Dir()
 	if real, err := filepath.EvalSymlinks(dir); err == nil {

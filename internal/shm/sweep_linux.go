@@ -20,6 +20,9 @@ import (
 func Sweep() (removed []string, err error) {
 	dir := Dir()
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		return nil, noDirectory(dir, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("shm: sweep: %w", err)
 	}

@@ -1,4 +1,4 @@
-package launch
+package guardian
 
 import (
 	"encoding/binary"
@@ -13,27 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The guardian is a process of its own, this program started again, that does
-// what a launcher killed by SIGKILL cannot do any more. It reads a pipe whose one
-// write end the launcher holds: first the number of each rank's process group,
-// at last a zero when the launcher has cleared up itself. The end of the pipe
-// without a zero means that the launcher is dead.
-//
-// The kernel kills the ranks themselves (Pdeathsig); the guardian kills what they
-// started, as far as it stayed in their process groups, and takes away the name
-// that the region has while ranks join. What may escape: a process that left its
-// group, and one that a rank started within the microseconds between its own
-// start and the launcher's word about it.
-
-// guardianName is the guardian's argv[0]; its argv[1] is the job.
-const guardianName = "symwin-guardian"
+// argv0 is by what the guardian knows itself; its argv[1] is the job.
+const argv0 = "symwin-guardian"
 
 // init turns a process that was started under the guardian's name into the
 // guardian, before main. A hook for main to call would be more usual, but a
 // program that forgot it would start itself once more in full, as many times as
 // it starts jobs.
 func init() {
-	if len(os.Args) == 2 && os.Args[0] == guardianName {
+	if len(os.Args) == 2 && os.Args[0] == argv0 {
 		keepWatch(os.Stdin, os.Args[1])
 		os.Exit(0)
 	}
@@ -63,19 +51,21 @@ func keepWatch(pipe io.Reader, job string) {
 	}
 }
 
-// guardian is the launcher's end.
-type guardian struct {
+// Guardian is the launcher's end.
+type Guardian struct {
 	pid  int
 	pipe int // write end
 }
 
-func startGuardian(job string, null int) (guardian, error) {
+// Start starts the guardian of a job, with the descriptor null of /dev/null for
+// what it might write.
+func Start(job string, null int) (Guardian, error) {
 	var p [2]int
 	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
-		return guardian{}, fmt.Errorf("pipe: %w", err)
+		return Guardian{}, fmt.Errorf("pipe: %w", err)
 	}
 	defer unix.Close(p[0])
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{guardianName, job}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{argv0, job}, &syscall.ProcAttr{
 		Dir:   "/",
 		Env:   os.Environ(), // SYMWIN_SHM_DIR says where the name is
 		Files: []uintptr{uintptr(p[0]), uintptr(null), uintptr(null)},
@@ -87,24 +77,24 @@ func startGuardian(job string, null int) (guardian, error) {
 		if errors.Is(err, os.ErrNotExist) {
 			err = fmt.Errorf("%w: there is no /proc here; mount -t proc proc /proc", err)
 		}
-		return guardian{}, fmt.Errorf("starting the guardian process, /proc/self/exe: %w", err)
+		return Guardian{}, fmt.Errorf("starting the guardian process, /proc/self/exe: %w", err)
 	}
-	return guardian{pid: pid, pipe: p[1]}, nil
+	return Guardian{pid: pid, pipe: p[1]}, nil
 }
 
-// watch tells the guardian about a process group. A pipe holds 64 KiB, so this
+// Watch tells the guardian about a process group. A pipe holds 64 KiB, so this
 // never blocks.
-func (g guardian) watch(group int) {
+func (g Guardian) Watch(group int) {
 	var word [4]byte
 	binary.LittleEndian.PutUint32(word[:], uint32(group))
 	_, _ = unix.Write(g.pipe, word[:])
 }
 
-// dismiss ends the guardian without its having done anything. It may not even
+// Dismiss ends the guardian without its having done anything. It may not even
 // have begun to run, so it is not asked but killed; the zero before it is for a
 // launcher that dies between the two.
-func (g guardian) dismiss() {
-	g.watch(0)
+func (g Guardian) Dismiss() {
+	g.Watch(0)
 	_ = syscall.Kill(g.pid, syscall.SIGKILL)
 	_, _ = syscall.Wait4(g.pid, nil, 0, nil)
 	_ = unix.Close(g.pipe)
