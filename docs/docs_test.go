@@ -205,7 +205,8 @@ func bash(t *testing.T, dir, shm, script string) (string, error) {
 	defer cancel()
 	c := exec.CommandContext(ctx, "bash", "-euo", "pipefail")
 	c.Stdin, c.Dir = strings.NewReader(script), dir
-	c.Env = append(os.Environ(), "GOFLAGS=", "SYMWIN_SHM_DIR="+shm, "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"))
+	// Below "make test" a make would be part of that.
+	c.Env = append(os.Environ(), "GOFLAGS=", "MAKEFLAGS=", "MAKELEVEL=0", "SYMWIN_SHM_DIR="+shm, "PATH="+filepath.Join(dir, "path")+":"+os.Getenv("PATH"))
 	out, err := c.CombinedOutput()
 	return string(out), err
 }
