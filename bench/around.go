@@ -30,13 +30,22 @@ func findAround(name string) *around {
 	return nil
 }
 
+// takes reports whether a flag goes with c, or, where c is nil, with an operation.
+func (c *around) takes(flag string) bool {
+	if c == nil {
+		return flag != "quick" && flag != "fail-over"
+	}
+	return slices.Contains(c.flags, flag)
+}
+
 // suits says which flag does not go with c, or, where c is nil, with an operation.
 func (q *request) suits(c *around) error {
 	for _, f := range q.given {
 		switch {
-		case c != nil && !slices.Contains(c.flags, f.name):
+		case c.takes(f.name):
+		case c != nil:
 			return fmt.Errorf("%s has no --%s; leave it out", c.name, f.name)
-		case c == nil && (f.name == "quick" || f.name == "fail-over"):
+		default:
 			return fmt.Errorf("an operation has no --%s; that goes with \"all\" or \"compare\"", f.name)
 		}
 	}

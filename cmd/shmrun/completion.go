@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"github.com/symwin/symwin/bench"
 	"github.com/symwin/symwin/internal/launch"
 )
 
@@ -43,34 +44,24 @@ var files = map[string]string{"output-dir": directory, "out": file, "plot": file
 
 const directory, file = "<directory>", "<file>"
 
-// narrow are the words behind bench that have but a few of its flags, and perhaps
-// files behind them; bench refuses the others.
-var narrow = []struct {
-	name  string
-	flags []string
-	files bool
-}{
-	{name: "all", flags: []string{"np", "ranks", "peer", "reps", "iters", "check", "quick", "out", "report",
-		"bind-to", "window", "backing", "timeout", "stall", "stall-report"}},
-	{name: "compare", flags: []string{"fail-over"}, files: true},
+// narrow are the words behind bench that have but a few of its flags.
+func narrow() []bench.Word {
+	words, _ := bench.Words()
+	return slices.DeleteFunc(words, bench.Word.IsOperation)
 }
 
 func narrowNames(sep string) string {
 	var names []string
-	for _, n := range narrow {
-		names = append(names, n.name)
+	for _, w := range narrow() {
+		names = append(names, w.Name)
 	}
 	return strings.Join(names, sep)
 }
 
-// widely lists the flags of bench that all other words behind it have.
-func widely(benchFlags *pflag.FlagSet) []*pflag.Flag {
-	return slices.DeleteFunc(each(benchFlags), func(f *pflag.Flag) bool { return f.Name == "quick" || f.Name == "fail-over" })
-}
-
-// only lists the flags of these names.
-func only(fs *pflag.FlagSet, names []string) []*pflag.Flag {
-	return slices.DeleteFunc(each(fs), func(f *pflag.Flag) bool { return !slices.Contains(names, f.Name) })
+// taken lists the flags that go with a word behind bench; the zero Word is any
+// operation.
+func taken(fs *pflag.FlagSet, by bench.Word) []*pflag.Flag {
+	return slices.DeleteFunc(each(fs), func(f *pflag.Flag) bool { return !by.Takes(f.Name) })
 }
 
 // choices are the words that can follow the flag, where that is few, or directory
@@ -132,10 +123,10 @@ func bashScript(w io.Writer) {
 		}
 		if c.name == "bench" {
 			fmt.Fprintf(&commands, "\tbench)\n\t\tcase $first in\n\t\t'') words=%q ;;\n", words(each(c.flags), own...))
-			for _, n := range narrow {
-				fmt.Fprintf(&commands, "\t\t%s) words=%q; files=%t ;;\n", n.name, words(only(c.flags, n.flags)), n.files)
+			for _, n := range narrow() {
+				fmt.Fprintf(&commands, "\t\t%s) words=%q; files=%t ;;\n", n.Name, words(taken(c.flags, n)), n.TakesFiles())
 			}
-			fmt.Fprintf(&commands, "\t\t*) words=%q ;;\n\t\tesac ;;\n", words(widely(c.flags)))
+			fmt.Fprintf(&commands, "\t\t*) words=%q ;;\n\t\tesac ;;\n", words(taken(c.flags, bench.Word{})))
 			continue
 		}
 		fmt.Fprintf(&commands, "\t%s) words=%q ;;\n", c.name, words(each(c.flags), own...))
@@ -322,12 +313,12 @@ _shmrun() {
 		}
 		if c.name == "bench" {
 			cases := ""
-			for _, n := range narrow {
+			for _, n := range narrow() {
 				behind := ""
-				if n.files {
+				if n.TakesFiles() {
 					behind = " \\\n\t\t'*:file:_files'"
 				}
-				cases += "\t\t" + n.name + ") _arguments -S" + specs(only(c.flags, n.flags)) + behind + "\n\t\t;;\n"
+				cases += "\t\t" + n.Name + ") _arguments -S" + specs(taken(c.flags, n)) + behind + "\n\t\t;;\n"
 			}
 			line = "case ${${(@)words[2,CURRENT-1]}[(r)(" + narrowNames("|") + ")]} in\n" + cases + "\t\t*) " + line + "\n\t\t;;\n\t\tesac"
 		}
@@ -379,12 +370,12 @@ complete -c shmrun -n 'not __shmrun_own %[1]s' -a '(__fish_complete_subcommand -
 		fmt.Fprintf(w, "complete -c shmrun -n __fish_use_subcommand -a %s -d '%s'\n", c.name, quote(c.brief))
 		when := "__shmrun_own " + c.name
 		if c.name == "bench" {
-			for _, n := range narrow {
-				in := when + "; and __fish_seen_subcommand_from " + n.name
-				if n.files {
+			for _, n := range narrow() {
+				in := when + "; and __fish_seen_subcommand_from " + n.Name
+				if n.TakesFiles() {
 					fmt.Fprintf(w, "complete -c shmrun -F -n '%s'\n", in)
 				}
-				for _, f := range only(c.flags, n.flags) {
+				for _, f := range taken(c.flags, n) {
 					flag(in, f)
 				}
 			}

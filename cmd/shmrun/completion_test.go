@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
@@ -39,22 +38,22 @@ func TestChoicesAreOfFlags(t *testing.T) {
 	require.Contains(t, strings.Fields(offered["peer"]), "openmpi")
 }
 
-// The flags of the narrow words are those that bench takes behind them. The last
+// The flags that are completed behind a word are those that bench takes there. The last
 // word is always too much, so nothing is ever measured.
-func TestNarrowAsBenchHasIt(t *testing.T) {
+func TestWordsTakeWhatBenchTakes(t *testing.T) {
 	_, flags := bench.Words()
 	value := map[string]string{"check": "on", "bind-to": "none", "backing": "shm", "format": "csv", "touch": "none", "dst": "window",
 		"peer": "none", "env": "A=b", "plot": "a.svg", "window": "1M"}
-	for _, n := range narrow {
+	for _, n := range narrow() {
 		for _, f := range each(flags) {
 			arg := "--" + f.Name
 			if takesValue(f) {
 				arg += "=" + cmp.Or(value[f.Name], "2")
 			}
 			var errs bytes.Buffer
-			require.Equal(t, exitUsage, benchmark([]string{n.name, arg, "a", "b", "too-much"}, io.Discard, &errs))
+			require.Equal(t, exitUsage, benchmark([]string{n.Name, arg, "a", "b", "too-much"}, io.Discard, &errs))
 			refused := strings.Contains(errs.String(), " has no --"+f.Name)
-			require.Equal(t, slices.Contains(n.flags, f.Name), !refused, "%s %s: %s", n.name, arg, errs.String())
+			require.Equal(t, n.Takes(f.Name), !refused, "%s %s: %s", n.Name, arg, errs.String())
 		}
 	}
 }
