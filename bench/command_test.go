@@ -218,7 +218,7 @@ func TestStartsEndByASignal(t *testing.T) {
 
 // What is compared takes memory of its own.
 func TestTheMemoryOfTheLimitCounts(t *testing.T) {
-	have, ok := availableMemory()
+	have, ok := memoryRoom()
 	if !ok {
 		t.Skip("the memory is not known")
 	}

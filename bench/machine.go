@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 
 	"github.com/symwin/symwin/internal/shm"
@@ -30,27 +29,8 @@ func kernel() string {
 
 func goVersion() string { return runtime.Version() + " " + runtime.GOARCH }
 
-// cgroupRoom is [shm.CgroupRoom], or a test's.
-var cgroupRoom = shm.CgroupRoom
-
-// availableMemory is how many bytes may be taken without swapping, where the
-// kernel says so, and without being killed for it.
-func availableMemory() (int64, bool) {
-	free, ok := freeMemory()
-	if room, limited := cgroupRoom(); limited && (!ok || room < free) {
-		return room, true
-	}
-	return free, ok
-}
-
-func freeMemory() (int64, bool) {
-	digits, unit, _ := strings.Cut(field("/proc/meminfo", "MemAvailable"), " ")
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || unit != "kB" {
-		return 0, false
-	}
-	return n << 10, true
-}
+// memoryRoom is [shm.MemoryRoom], or a test's.
+var memoryRoom = shm.MemoryRoom
 
 // field is the value of the first line "name : value" of one of the kernel's
 // tables, or "".

@@ -125,7 +125,7 @@ func (o *op) carries(j *job, t task) error {
 	if need, have := window*int64(j.Ranks), j.shm; have >= 0 && need > have {
 		return fmt.Errorf("%s %s: need %d bytes, have %d; take --backing memfd or lower --max", what, shm.Dir(), need, have)
 	}
-	if have, ok := availableMemory(); ok && need > have {
+	if have, ok := memoryRoom(); ok && need > have {
 		return fmt.Errorf("%s the memory: need %d bytes, have %d; lower --max or -n", what, need, have)
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -159,12 +160,12 @@ func TestPeersAreOpenedBesideEachOther(t *testing.T) {
 	require.Equal(t, []float64{beside[0], beside[0] + each, beside[0] + each, beside[0] + each + 4<<20}, beside)
 }
 
-func TestTheCgroupsMemoryIsTheLimit(t *testing.T) {
-	defer func(was func() (int64, bool)) { cgroupRoom = was }(cgroupRoom)
-	cgroupRoom = func() (int64, bool) { return 1 << 20, true }
-	have, ok := availableMemory()
-	require.True(t, ok)
-	require.Equal(t, int64(1<<20), have)
+func TestNoRoomForTheRanks(t *testing.T) {
+	defer func(was func() (int64, bool)) { memoryRoom = was }(memoryRoom)
+	memoryRoom = func() (int64, bool) { return 1 << 20, true }
+	var errs bytes.Buffer
+	require.Equal(t, exitUsage, Main(t.Context(), []string{"alltoall", "-n", "2", "-b", "1M", "-e", "1M"}, io.Discard, &errs))
+	require.Contains(t, errs.String(), "have 1048576; lower --max or -n")
 }
 
 // hasty is a peer whose first slices have blocks that are too short.

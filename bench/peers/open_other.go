@@ -16,5 +16,4 @@ func RankMain(context.Context, []string) int { return 1 }
 
 func open(context.Context, string, Job) (Peer, error) { return nil, errors.ErrUnsupported }
 
-func availableMemory() int64 { return 0 }
 func availableShared() int64 { return 0 }

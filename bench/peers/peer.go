@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/symwin/symwin/internal/shm"
 )
 
 // Names are the peers there are.
@@ -170,6 +172,9 @@ func (j Job) Memory(name string) float64 {
 	return float64(j.Ranks) * float64(j.MaxBytes) * float64(times)
 }
 
+// memoryRoom is [shm.MemoryRoom], or a test's.
+var memoryRoom = shm.MemoryRoom
+
 // fits tells why the job has not the ranks or the memory for its operation.
 // perRank is how many times MaxBytes each rank takes, shared how many of those
 // from /dev/shm.
@@ -178,7 +183,8 @@ func (j Job) fits(perRank, shared int64) error {
 		return cannot("%s is between pairs of ranks, not %d", j.Op, j.Ranks)
 	}
 	all := float64(j.Ranks) * float64(j.MaxBytes)
-	if need, have := all*float64(perRank), availableMemory(); have > 0 && need+j.Beside > float64(have) {
+	have, known := memoryRoom()
+	if need := all * float64(perRank); known && need+j.Beside > float64(have) {
 		return cannot("%s of %d bytes needs %.0f bytes of memory beside %.0f of others, have %d", j.Op, j.MaxBytes, need, j.Beside, have)
 	}
 	if need, have := all*float64(shared), availableShared(); shared > 0 && have > 0 && need > float64(have) {

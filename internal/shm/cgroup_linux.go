@@ -119,6 +119,16 @@ func CgroupRoom() (room int64, limited bool) {
 	return room, limited
 }
 
+// MemoryRoom is how much memory this process can still take without swapping, and
+// without being killed for it; known is false where nobody tells.
+func MemoryRoom() (room int64, known bool) {
+	room = freeMemory()
+	if most, limited := CgroupRoom(); limited && (room == 0 || most < room) {
+		return most, true
+	}
+	return room, room > 0
+}
+
 // sparing reserves as do does, n bytes, but never more than the memory cgroup
 // has. Where that is tight, sharers that reserve at the same moment do it one
 // after the other, or each would find room that is another's already.

@@ -58,3 +58,21 @@ func TestCgroupRoom(t *testing.T) {
 		})
 	}
 }
+
+// TestMemoryRoom: the tighter of the machine and the cgroup counts.
+func TestMemoryRoom(t *testing.T) {
+	defer func(was func() []memoryLimit) { limits = was }(limits)
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "job"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "job/memory.current"), []byte("0\n"), 0o644))
+	rooms := map[string]int64{}
+	for _, most := range []string{"6400", "max"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "job/memory.max"), []byte(most+"\n"), 0o644))
+		limits = func() []memoryLimit { return memoryLimits([]byte("0::/job\n"), dir) }
+		room, known := MemoryRoom()
+		require.True(t, known)
+		rooms[most] = room
+	}
+	require.Equal(t, int64(6400-6400/64), rooms["6400"])
+	require.Greater(t, rooms["max"], rooms["6400"])
+}

@@ -61,4 +61,7 @@ func Discard(b []byte) error { return errors.ErrUnsupported }
 // CgroupRoom knows of no limit here.
 func CgroupRoom() (room int64, limited bool) { return 0, false }
 
+// MemoryRoom is not known here.
+func MemoryRoom() (room int64, known bool) { return 0, false }
+
 func inode(fs.FileInfo) uint64 { return 0 }
