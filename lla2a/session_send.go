@@ -75,7 +75,7 @@ func (s *Session[T]) store(to, j int, v *T) {
 	b, l := s.peers[to].block, s.lineOf(s.me, j)
 	carry(element[T](b, l), v)
 	failpoint.Hit(failpoint.SendHalf)
-	line.StoreRelease64(s.layout.tag(b, l), uint64(s.tag))
+	line.StoreRelease64(s.layout.tag(b, l), uint64(s.tag)) // blind
 	s.unrung, s.last = true, sent{to, j, s.index}
 	if debug {
 		s.note(to, j)

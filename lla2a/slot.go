@@ -60,13 +60,13 @@ type slots struct {
 func (s slots) put(l int, head, tag uint64, p []byte) {
 	at := &s.lines[l]
 	if len(p) > smallBlock {
-		copy(s.bytes[(l+1)*slotLine:], p[smallBlock:])
+		copy(s.bytes[(l+1)*slotLine:], p[smallBlock:]) // blind
 		p = p[:smallBlock]
 	}
-	copy(at.block[:], p)
-	at.head = head
+	copy(at.block[:], p) // blind
+	at.head = head       // blind
 	failpoint.Hit(failpoint.SendHalf)
-	line.StoreRelease64(&at.tag, tag)
+	line.StoreRelease64(&at.tag, tag) // blind
 }
 
 // has reports whether the slot holds the block of the epoch with this tag. If it

@@ -47,7 +47,10 @@ type block struct {
 // who therefore counts privately and never has to read it back. See Signal.
 type receiver struct {
 	rank int
-	line *signalLine
+	// line is a slice and no pointer to an array: of that Go would read a word, to see
+	// that it is not nil, and so fetch the line from the receiver, who looks at it,
+	// once more before every store (put, two ranks, 8 bytes: 82 ns one way, and 45).
+	line []uint64
 	sent signalLine
 	bell *shmsync.Doorbell
 }
@@ -79,7 +82,7 @@ func (b *block) attach() {
 		all := w.Window(r)[b.off : b.off+b.taken]
 		b.data = append(b.data, all[:b.size:b.size])
 		lines := signalLines(all[b.signals:], w.Size())
-		b.to = append(b.to, receiver{rank: r, line: &lines[w.Rank()], bell: b.team.Bell(r)})
+		b.to = append(b.to, receiver{rank: r, line: lines[w.Rank()][:], bell: b.team.Bell(r)})
 		if r == w.Rank() {
 			b.in = lines
 		}

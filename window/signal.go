@@ -92,7 +92,7 @@ func (b *block) signalRefused(to, idx int) error {
 // next wait, which passes one.
 func (b *block) signal(to *receiver, idx int) {
 	count := to.sent[idx] + 1
-	line.StoreRelease64(&to.line[idx], count)
+	line.StoreRelease64(&to.line[idx], count) // blind
 	to.sent[idx] = count
 	failpoint.Hit(failpoint.SignalStored)
 	if b.fenced {
