@@ -20,7 +20,10 @@ import (
 func AllGather[T any](ctx context.Context, team *Team, dst, src []T) error {
 	to, from := window.Raw(dst), window.Raw(src)
 	if e, c := knownCallOf(team, symmem.OpAllGather, 0, 0, typeWord[T](), to, from); c != nil && !window.Overlap(to, from) {
-		return named(symmem.OpAllGather, e.blocks.AllGather(ctx, &c.call, to, from))
+		if c.lines {
+			return named(symmem.OpAllGather, e.blocks.AllGather(ctx, &c.call, to, from))
+		}
+		return named(symmem.OpAllGather, e.allGatherByCopies(ctx, &c.call, to, from))
 	}
 	return newAllGather[T](ctx, team, dst, src)
 }

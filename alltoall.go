@@ -27,7 +27,10 @@ import (
 func AllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
 	to, from := window.Raw(dst), window.Raw(src)
 	if e, c := knownCallOf(team, symmem.OpAllToAll, 0, 0, typeWord[T](), to, from); c != nil && !window.Overlap(to, from) {
-		return named(symmem.OpAllToAll, e.blocks.AllToAll(ctx, &c.call, to, from, c.size))
+		if c.lines {
+			return named(symmem.OpAllToAll, e.blocks.AllToAll(ctx, &c.call, to, from, c.size))
+		}
+		return named(symmem.OpAllToAll, e.allToAllByCopies(ctx, &c.call, to, from, c.size))
 	}
 	return newAllToAll[T](ctx, team, dst, src)
 }

@@ -18,7 +18,10 @@ import (
 func Broadcast[T any](ctx context.Context, team *Team, buf []T, root int) error {
 	p := window.Raw(buf)
 	if e, c := knownCallOf(team, symmem.OpBroadcast, 0, root, typeWord[T](), p, p); c != nil {
-		return named(symmem.OpBroadcast, e.blocks.Broadcast(ctx, &c.call, p, root))
+		if c.lines {
+			return named(symmem.OpBroadcast, e.blocks.Broadcast(ctx, &c.call, p, root))
+		}
+		return named(symmem.OpBroadcast, e.broadcastByCopies(ctx, &c.call, p))
 	}
 	return newBroadcast[T](ctx, team, buf, root)
 }
@@ -48,11 +51,15 @@ func broadcast(ctx context.Context, team *Team, call *symmem.Record, buf []byte)
 	if e.plan.lines(call, len(buf)) {
 		return e.blocks.Broadcast(ctx, call, buf, call.Root)
 	}
+	return e.broadcastByCopies(ctx, call, buf)
+}
+
+func (e *engines) broadcastByCopies(ctx context.Context, call *symmem.Record, buf []byte) error {
 	if err := e.enter(); err != nil {
 		return err
 	}
 	defer e.leave()
-	if team.Rank() != call.Root {
+	if e.team.Rank() != call.Root {
 		e.parts[call.Root].Dst = buf
 		return e.exchange(ctx, call)
 	}

@@ -20,7 +20,10 @@ import (
 func Gather[T any](ctx context.Context, team *Team, dst, src []T, root int) error {
 	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
 	if e, c := knownCallOf(team, symmem.OpGather, 0, root, typeWord[T](), to, from); c != nil && !window.Overlap(to, from) {
-		return named(symmem.OpGather, e.blocks.Gather(ctx, &c.call, to, from, root))
+		if c.lines {
+			return named(symmem.OpGather, e.blocks.Gather(ctx, &c.call, to, from, root))
+		}
+		return named(symmem.OpGather, e.gatherByCopies(ctx, &c.call, to, from))
 	}
 	return newGather[T](ctx, team, dst, src, root)
 }
@@ -63,12 +66,16 @@ func gather(ctx context.Context, team *Team, call *symmem.Record, to, from []byt
 	if e.plan.lines(call, len(from)) {
 		return e.blocks.Gather(ctx, call, to, from, call.Root)
 	}
+	return e.gatherByCopies(ctx, call, to, from)
+}
+
+func (e *engines) gatherByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
 	if err := e.enter(); err != nil {
 		return err
 	}
 	defer e.leave()
 	e.parts[call.Root].Src = from
-	if team.Rank() == call.Root {
+	if e.team.Rank() == call.Root {
 		for r := range e.parts {
 			e.parts[r].Dst = block(to, r, len(from))
 		}

@@ -7,11 +7,12 @@ import (
 	"github.com/symwin/symwin/symmem"
 )
 
-// Programs make the same few calls over and over. Of one that has gone through
-// tagged lines before, all is known that does not depend on where the data lies: that
-// its lengths agree, what its record says, that lines carry it. Two ranks on Zen
-// 4, 8 bytes, ns, found out each time and known: all-to-all 108 and 98, all-gather 103
-// and 92, all-reduce 127 and 107.
+// Programs make the same few calls over and over. Of one that was made before, all is
+// known that does not depend on where the data lies: that its lengths agree, what its
+// record says, which engine carries it. Two ranks on Zen 4, 8 bytes, ns, found out each
+// time and known: all-to-all 108 and 98, all-gather 103 and 92, all-reduce 127 and 107;
+// on Zen 5, an all-to-all of 4 KiB, by copies: 290 and 273. Reductions by copies are
+// long enough to be found out each time.
 type known struct {
 	calls [64]atomic.Pointer[knownCall]
 }
@@ -20,9 +21,10 @@ type known struct {
 // it may use it, also beside a second goroutine that should not be there.
 type knownCall struct {
 	key
-	call symmem.Record
-	size int                               // bytes of a part
-	into func(dst []byte, parts ...[]byte) // of a reduction
+	call  symmem.Record
+	lines bool                              // they carry it, and not copies
+	size  int                               // bytes of a part
+	into  func(dst []byte, parts ...[]byte) // of a reduction
 }
 
 // key is what calls are known by: whatever their records are made of.
@@ -48,17 +50,18 @@ func knownCallOf(team *Team, op symmem.Op, by Op, root int, typ uintptr, dst, sr
 		return nil, nil
 	}
 	w := keyOf(op, by, root, typ, dst, src)
-	if c := e.known.place(&w).Load(); c != nil && c.key == w {
+	if c := e.known.place(&w).Load(); c != nil && c.key == w && c.call.Root == root { // the key has 48 bits of it
 		return e, c
 	}
 	return nil, nil
 }
 
-// learn keeps what was found out about a call, if lines have carried it and its place is
-// free: a call whose place another one has is made as before.
+// learn keeps what was found out about a call if its place is free: a call whose place
+// another one has is made as before.
 func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src []byte, with reduce.Reduction) {
 	e := opened(team)
-	if e == nil || call.Engine != symmem.EngineLL64 {
+	lines := call.Engine == symmem.EngineLL64
+	if e == nil || by != 0 && !lines {
 		return
 	}
 	w := keyOf(call.Op, by, call.Root, typ, dst, src)
@@ -66,7 +69,7 @@ func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src []byte,
 	if at.Load() != nil {
 		return
 	}
-	c := &knownCall{key: w, call: *call, size: call.EltSize * int(call.Count)}
+	c := &knownCall{key: w, call: *call, lines: lines, size: call.EltSize * int(call.Count)}
 	if by != 0 {
 		c.into = with.Into
 	}

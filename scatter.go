@@ -18,7 +18,10 @@ import (
 func Scatter[T any](ctx context.Context, team *Team, dst, src []T, root int) error {
 	to, from := window.Raw(dst), atRoot(team, root, window.Raw(src))
 	if e, c := knownCallOf(team, symmem.OpScatter, 0, root, typeWord[T](), to, from); c != nil && !window.Overlap(from, to) {
-		return named(symmem.OpScatter, e.blocks.Scatter(ctx, &c.call, to, from, root))
+		if c.lines {
+			return named(symmem.OpScatter, e.blocks.Scatter(ctx, &c.call, to, from, root))
+		}
+		return named(symmem.OpScatter, e.scatterByCopies(ctx, &c.call, to, from))
 	}
 	return newScatter[T](ctx, team, dst, src, root)
 }
@@ -53,12 +56,16 @@ func scatter(ctx context.Context, team *Team, call *symmem.Record, to, from []by
 	if e.plan.lines(call, len(to)) {
 		return e.blocks.Scatter(ctx, call, to, from, call.Root)
 	}
+	return e.scatterByCopies(ctx, call, to, from)
+}
+
+func (e *engines) scatterByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
 	if err := e.enter(); err != nil {
 		return err
 	}
 	defer e.leave()
 	e.parts[call.Root].Dst = to
-	if team.Rank() == call.Root {
+	if e.team.Rank() == call.Root {
 		for r := range e.parts {
 			e.parts[r].Src = block(from, r, len(to))
 		}

@@ -51,7 +51,7 @@ func (s *Stream) Exchange(ctx context.Context, call symmem.Record, parts []Part,
 	if own := &parts[me]; refuse == nil && len(own.Src) != len(own.Dst) {
 		return fmt.Errorf("%w: this rank sends itself %d bytes and expects %d", symmem.ErrUsage, len(own.Src), len(own.Dst))
 	}
-	return s.call(ctx, call, operation{parts: parts, votes: votes, refuse: refuse})
+	return s.call(ctx, &call, &operation{parts: parts, votes: votes, refuse: refuse})
 }
 
 // operation is what one exchange does.
@@ -69,15 +69,15 @@ type operation struct {
 
 // call makes one collective call of the stream's lane. An agreed error is
 // returned by all members, and the team goes on; any other revokes it.
-func (s *Stream) call(ctx context.Context, call symmem.Record, op operation) error {
+func (s *Stream) call(ctx context.Context, call *symmem.Record, op *operation) error {
 	if err := s.drain(ctx); err != nil {
 		return err
 	}
-	if err := s.lane.Enter(ctx, &call); err != nil {
+	if err := s.lane.Enter(ctx, call); err != nil {
 		return err
 	}
 	op.staged = call.Engine == symmem.EngineBCopy
-	err := s.lane.Leave(s.operate(ctx, &call, &op))
+	err := s.lane.Leave(s.operate(ctx, call, op))
 	if err == nil && s.refuser >= 0 {
 		return s.refusal()
 	}
