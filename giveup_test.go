@@ -124,9 +124,13 @@ func TestCancelledWhileNobodyHasRoom(t *testing.T) {
 	// What the engines take depends on the processor. With a page less than that the
 	// second of them finds no room, and the first gives its own back.
 	least := page * sort.Search(heap/page, func(pages int) bool {
-		return symwin.Run(t.Context(), 2, func(ctx context.Context, w *symwin.World) error {
+		err := symwin.Run(t.Context(), 2, func(ctx context.Context, w *symwin.World) error {
 			return errors.Join(leave(ctx, w, pages*page), exchange(ctx, w))
-		}) == nil
+		})
+		if err != nil {
+			require.ErrorIs(t, err, symwin.ErrNoSpace)
+		}
+		return err == nil
 	})
 	for asked := int64(1); asked < 5; asked++ { // at its first question it would not have been in the call
 		var errs [2]error

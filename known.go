@@ -12,7 +12,7 @@ import (
 // record says, which engine carries it. Two ranks on Zen 4, 8 bytes, ns, found out each
 // time and known: all-to-all 108 and 98, all-gather 103 and 92, all-reduce 127 and 107;
 // on Zen 5, an all-to-all of 4 KiB, by copies: 290 and 273. Reductions by copies are
-// long enough to be found out each time.
+// found out each time.
 type known struct {
 	calls [64]atomic.Pointer[knownCall]
 }
@@ -56,12 +56,16 @@ func knownCallOf(team *Team, op symmem.Op, by Op, root int, typ uintptr, dst, sr
 	return nil, nil
 }
 
+// knownCopies is up to where a call by copies is kept: a larger one takes so long that
+// it would be no faster, and only take a place.
+const knownCopies = 64 << 10
+
 // learn keeps what was found out about a call if its place is free: a call whose place
 // another one has is made as before.
 func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src []byte, with reduce.Reduction) {
 	e := opened(team)
 	lines := call.Engine == symmem.EngineLL64
-	if e == nil || by != 0 && !lines {
+	if e == nil || !lines && (by != 0 || call.EltSize*int(call.Count) > knownCopies) {
 		return
 	}
 	w := keyOf(call.Op, by, call.Root, typ, dst, src)

@@ -107,6 +107,20 @@ func callsOf[T int32 | float32](ctx context.Context, w *symwin.World, n, round i
 	return nil
 }
 
+// So it is of calls that copies carry.
+func TestLongCallsMadeAgain(t *testing.T) {
+	require.NoError(t, symwin.Run(context.Background(), 3, func(ctx context.Context, w *symwin.World) error {
+		for round := range 3 {
+			for _, n := range []int{4000, 5000, 30000} {
+				if err := callsOf[int32](ctx, w, n, round); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}))
+}
+
 // A call that is known everywhere is still not another one.
 func TestAKnownCallIsNoOther(t *testing.T) {
 	for what, call := range map[string]func(ctx context.Context, w *symwin.World) error{
@@ -161,41 +175,47 @@ func TestAKnownCallIsNoOther(t *testing.T) {
 
 // Arguments are looked at however often the call was right before.
 func TestAKnownCallIsStillChecked(t *testing.T) {
+	t.Run("lines", func(t *testing.T) { knownAndChecked(t, 1) })
+	t.Run("copies", func(t *testing.T) { knownAndChecked(t, 4096) })
+}
+
+// knownAndChecked makes calls on parts of 2k elements.
+func knownAndChecked(t *testing.T, k int) {
 	err := symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
-		m := make([]int32, 8)
+		m := make([]int32, 8*k)
 		for range 3 {
-			if err := symwin.AllToAll(ctx, w.Team(), m[:4], m[4:]); err != nil {
+			if err := symwin.AllToAll(ctx, w.Team(), m[:4*k], m[4*k:]); err != nil {
 				return err
 			}
-			if err := symwin.AllGather(ctx, w.Team(), m[:4], m[4:6]); err != nil {
+			if err := symwin.AllGather(ctx, w.Team(), m[:4*k], m[4*k:6*k]); err != nil {
 				return err
 			}
-			if err := symwin.AllReduce(ctx, w.Team(), m[:4], m[4:], symwin.Sum); err != nil {
+			if err := symwin.AllReduce(ctx, w.Team(), m[:4*k], m[4*k:], symwin.Sum); err != nil {
 				return err
 			}
 			for root := range 2 {
-				if err := symwin.Gather(ctx, w.Team(), m[:4], m[4:6], root); err != nil {
+				if err := symwin.Gather(ctx, w.Team(), m[:4*k], m[4*k:6*k], root); err != nil {
 					return err
 				}
-				if err := symwin.Scatter(ctx, w.Team(), m[:2], m[4:], root); err != nil {
+				if err := symwin.Scatter(ctx, w.Team(), m[:2*k], m[4*k:], root); err != nil {
 					return err
 				}
-				if err := symwin.Reduce(ctx, w.Team(), m[:4], m[4:], symwin.Sum, root); err != nil {
+				if err := symwin.Reduce(ctx, w.Team(), m[:4*k], m[4*k:], symwin.Sum, root); err != nil {
 					return err
 				}
-				if err := symwin.Broadcast(ctx, w.Team(), m[:4], root); err != nil {
+				if err := symwin.Broadcast(ctx, w.Team(), m[:4*k], root); err != nil {
 					return err
 				}
 			}
 		}
 		for what, err := range map[string]error{
-			"all-to-all": symwin.AllToAll(ctx, w.Team(), m[:4], m[3:7]),
-			"all-gather": symwin.AllGather(ctx, w.Team(), m[:4], m[1:3]),
-			"all-reduce": symwin.AllReduce(ctx, w.Team(), m[:4], m[1:5], symwin.Sum),
-			"gather":     symwin.Gather(ctx, w.Team(), m[:4], m[1:3], w.Rank()),
-			"scatter":    symwin.Scatter(ctx, w.Team(), m[3:5], m[4:], w.Rank()),
-			"reduce":     symwin.Reduce(ctx, w.Team(), m[:4], m[1:5], symwin.Sum, w.Rank()),
-			"broadcast":  symwin.Broadcast(ctx, w.Team(), m[:4], 1<<48),
+			"all-to-all": symwin.AllToAll(ctx, w.Team(), m[:4*k], m[3*k:7*k]),
+			"all-gather": symwin.AllGather(ctx, w.Team(), m[:4*k], m[k:3*k]),
+			"all-reduce": symwin.AllReduce(ctx, w.Team(), m[:4*k], m[k:5*k], symwin.Sum),
+			"gather":     symwin.Gather(ctx, w.Team(), m[:4*k], m[k:3*k], w.Rank()),
+			"scatter":    symwin.Scatter(ctx, w.Team(), m[3*k:5*k], m[4*k:], w.Rank()),
+			"reduce":     symwin.Reduce(ctx, w.Team(), m[:4*k], m[k:5*k], symwin.Sum, w.Rank()),
+			"broadcast":  symwin.Broadcast(ctx, w.Team(), m[:4*k], 1<<48),
 		} {
 			if !errors.Is(err, symwin.ErrUsage) {
 				return fmt.Errorf("%s: %v", what, err)

@@ -136,3 +136,6 @@ func (s *Stream) MissingBehind(ctx context.Context, call symmem.Record, parts []
 
 // ShareEdges has edges of one direction shared, as where every rank has a CPU.
 func (s *Stream) ShareEdges() { s.shares = true }
+
+// IdleCPU reports whether Start would find a CPU for the program to move to.
+func IdleCPU() bool { return new(idleCPU).any() }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/symwin/symwin/ce"
+	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/internal/ranktest"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -44,7 +45,7 @@ func overlap(ctx context.Context, b *testing.B, w *symmem.World, size int) error
 		return err
 	}
 	var batch ce.Batch
-	ce.Put(&batch, 0, win.At(0, size), make([]byte, size))
+	ce.Put(&batch, 0, win.At(0, size), written(size))
 	started := func(compute int) error {
 		moving := s.Start(&batch)
 		work(compute)
@@ -129,7 +130,7 @@ func late(ctx context.Context, w *symmem.World) error {
 		return err
 	}
 	var batch ce.Batch
-	ce.Put(&batch, 1-w.Rank(), win.At(0, size), make([]byte, size))
+	ce.Put(&batch, 1-w.Rank(), win.At(0, size), written(size))
 	compute := workFor(by)
 	first := func() error {
 		err := s.Run(ctx, &batch)
@@ -166,6 +167,14 @@ func late(ctx context.Context, w *symmem.World) error {
 		return err
 	}
 	return win.Free(ctx)
+}
+
+// written is memory that has pages of its own: what was never written is one page
+// of zeroes, over and over.
+func written(size int) []byte {
+	b := make([]byte, size)
+	line.Fill(b, 1)
+	return b
 }
 
 var sink uint64

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
 	"github.com/symwin/symwin/ce"
@@ -403,4 +405,26 @@ func after(ctx context.Context, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	context.AfterFunc(ctx, cancel)
 	return ctx
+}
+
+// A program gives its CPU to a batch only where another one is idle: beside goroutines
+// that compute it would get none for as long as they like.
+func TestNobodyGivesWayToTheBusy(t *testing.T) {
+	if runtime.Version() < "go1.26" {
+		t.Skip("the scheduler does not tell")
+	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	require.True(t, ranktest.Within(ce.IdleCPU), "nothing runs but this test")
+	var stop atomic.Bool
+	var busy sync.WaitGroup
+	for range 2 {
+		busy.Go(func() {
+			for !stop.Load() {
+			}
+		})
+	}
+	require.True(t, ranktest.Within(func() bool { return !ce.IdleCPU() }))
+	stop.Store(true)
+	busy.Wait()
+	require.True(t, ranktest.Within(ce.IdleCPU))
 }

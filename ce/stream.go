@@ -29,6 +29,7 @@ type Stream struct {
 
 	edges []edge // by member; the own rank's is unused
 	queue queue
+	idle  idleCPU
 
 	shares bool // every rank has a CPU: nobody's waiting is of use to another
 

@@ -8,10 +8,10 @@ import (
 
 // layout says how the elements of a session lie in a region: one after the other,
 // sender by sender, each in one piece with its tag behind it, as the last 8 bytes.
-// An element of up to 8 bytes is a 16-byte line, and four share a cache line; of up
-// to 24 bytes it is two lines, and two share one (64 messages of 16 bytes in flight,
-// Zen 5: 10.5 ns each in a cache line of their own, 8.2 so); a larger one has cache
-// lines of its own.
+// An element of up to 8 bytes is a 16-byte line, and four share a cache line. One of
+// up to 24 bytes is two lines, and two share one (64 messages of 16 bytes in flight,
+// Zen 5: 10.5 ns each in a cache line of their own, 8.2 so), unless two senders would
+// have to. A larger one has cache lines of its own.
 //
 // The element is stored plainly, and then the tag with release; the tag is loaded
 // with acquire, and the element only if it is the one waited for. So on every
@@ -41,11 +41,11 @@ const (
 	tagBytes     = 8
 )
 
-func layoutOf(size int) layout {
+func layoutOf(size, perPeer int) layout {
 	switch {
 	case size <= 16-tagBytes:
 		return layout{lines: 1}
-	case size <= 32-tagBytes:
+	case size <= 32-tagBytes && perPeer%2 == 0:
 		return layout{lines: 2}
 	}
 	return layout{lines: perCacheLine * ((size+tagBytes-1)/64 + 1)}

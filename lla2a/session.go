@@ -65,15 +65,15 @@ type peer struct {
 //
 // T is any type free of pointers and not of size zero; that is checked here, once.
 // The session takes, of every member's window, 128 bytes and two regions of
-// Size·perPeer elements: 16 bytes for one of up to 8 bytes, 32 for one of up to 24,
-// otherwise its size and 8 bytes, in cache lines of 64.
+// Size·perPeer elements: 16 bytes for one of up to 8 bytes, 32 for one of up to 24 if
+// perPeer is even, otherwise its size and 8 bytes, in cache lines of 64.
 // Errors: ErrUsage, ErrNoSpace (on all members), ErrMismatch.
 func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[T], error) {
 	if err := window.CheckType[T](); err != nil {
 		return nil, fmt.Errorf("lla2a.Open: %w", err)
 	}
 	size := window.SizeOf[T]()
-	a := layoutOf(size)
+	a := layoutOf(size, perPeer)
 	slots, bytes, err := a.plan(team.Size(), perPeer, size)
 	if err != nil {
 		return nil, fmt.Errorf("lla2a.Open: %w: %w", symmem.ErrUsage, err)

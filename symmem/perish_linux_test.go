@@ -41,6 +41,14 @@ func untilFailed(ctx context.Context, w *symmem.World) error {
 // eater is rank 1, who touches memory until the kernel ends it, or another.
 func eater(ctx context.Context) error {
 	return joined(ctx, func(w *symmem.World) error {
+		// The eater first, then another rank, and the test that watches them last.
+		score := "500"
+		if w.Rank() == 1 {
+			score = "1000"
+		}
+		if err := os.WriteFile("/proc/self/oom_score_adj", []byte(score), 0); err != nil {
+			return err
+		}
 		if w.Rank() == 1 {
 			go func() {
 				for {

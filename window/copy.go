@@ -50,8 +50,8 @@ const pieceBytes = 1<<20 - 4096
 // So what fits the own cache, and what fits the shared one well, are measured on the
 // spot, and what does not fit the shared cache goes past it. (rep movsb need not read
 // what it writes over. Zen 4 gains nothing by it; on Zen 5 an all-to-all of two ranks
-// takes, Go's copy and rep movsb, µs: 16 KiB 0.53 and 0.40, 64 KiB 1.72 and 1.47,
-// 256 KiB 8.8 and 6.5, 1 MiB 44 and 38.)
+// takes, Go's copy and rep movsb, µs: 16 KiB 0.53 and 0.40, 64 KiB 1.71 and 1.43,
+// 256 KiB 7.5 and 6.5, 1 MiB 43 and 37.)
 func CopyLoop(bytes int64, ranks int) func(dst, src []byte) {
 	all := bytes * int64(ranks)
 	switch {
@@ -60,7 +60,7 @@ func CopyLoop(bytes int64, ranks int) func(dst, src []byte) {
 	case bytes <= topo.L2()/2:
 		return near()
 	case all <= topo.L3()/2, all <= topo.L3() && topo.AMD():
-		return middle() // on Zen 5, 4 MiB: 268 µs by Go's copy, 218 by this one
+		return middle() // Zen 5, all-to-all of 4 MiB: 268 µs by Go's copy, 218 by rep movsb
 	case all <= topo.L3():
 		return Copy
 	}
@@ -79,40 +79,43 @@ var far = sync.OnceValue(func() func(dst, src []byte) {
 
 // near is the loop for what fits the own cache and not its first level, middle for
 // what fits the shared one and not the own. Alone, one rank may find "rep movsb" no
-// faster in the middle, where two at once do: there it need not be.
+// faster in the middle, where two at once do: there, on AMD's processors, it need not
+// be.
 var (
 	near   = sync.OnceValue(func() func(dst, src []byte) { return fastest(64<<10, clearly) })
-	middle = sync.OnceValue(func() func(dst, src []byte) { return fastest(2<<20, 1/clearly) })
+	middle = sync.OnceValue(func() func(dst, src []byte) {
+		byRep := clearly
+		if topo.AMD() {
+			byRep = 1 / clearly
+		}
+		return fastest(2<<20, byRep)
+	})
 )
 
 // clearly is what a loop takes of another one's time if it is clearly faster.
 const clearly = 0.95
 
 // fastest is the loop for copies of so many bytes: Go's, unless "rep movsb" takes less
-// than so much of its time, or AVX2 is clearly faster than either. It takes one to three
-// milliseconds to find out.
+// than byRep of its time, or AVX2 is clearly faster than either. It takes a few hundred
+// µs to find out, of 2 MiB some milliseconds.
 //
 // Many copies go before those that count: on Zen 5 the vector loops take 0.57 µs for
 // the first fifty copies of 64 KiB, as "rep movsb" does, and 0.73 from then on.
 func fastest(size int, byRep float64) func(dst, src []byte) {
+	most := map[string]float64{"rep movsb": byRep, "avx2": clearly}
+	loops := slices.DeleteFunc(line.CopyLoops(), func(l line.CopyLoop) bool { return most[l.Name] == 0 })
+	if len(loops) == 0 {
+		return Copy
+	}
 	dst, src := make([]byte, size), make([]byte, size)
 	line.Fill(src, 1)
 	for range (16 << 20) / size {
-		copy(dst, src)
+		Copy(dst, src)
 	}
-	best := Copy
-	least := usual(best, dst, src)
-	for _, l := range line.CopyLoops() {
-		most := clearly
-		switch l.Name {
-		case "rep movsb":
-			most = byRep
-		case "avx2":
-		default:
-			continue
-		}
-		if took := usual(l.Copy, dst, src); float64(took) < most*float64(least) {
-			best, least = whereApart(l.Copy), took
+	best, least := Copy, usual(Copy, dst, src)
+	for _, l := range loops {
+		if took := usual(l.Copy, dst, src); float64(took) < most[l.Name]*float64(least) {
+			best, least = whereApart(l.Copy), min(least, took)
 		}
 	}
 	return best
