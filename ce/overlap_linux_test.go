@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/line"
@@ -97,7 +95,7 @@ func BenchmarkLate(b *testing.B) {
 			for b.Loop() {
 				job := ranktest.New(b)
 				for r := range 2 {
-					onCPU(b, r, func() { job.Add(r, 2, "late", "LATE="+late.String()) })
+					ranktest.OnCPU(b, r, func() { job.Add(r, 2, "late", "LATE="+late.String()) })
 				}
 				job.Wait()
 				_, text, _ := strings.Cut(job.Ranks[0].Output(), "hidden ")
@@ -203,26 +201,4 @@ func workFor(d time.Duration) int {
 func middle(v []float64) float64 {
 	v = slices.Sorted(slices.Values(v))
 	return v[len(v)/2]
-}
-
-// onCPU runs f, which starts a process, on the i-th CPU that there is.
-func onCPU(t testing.TB, i int, f func()) {
-	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var all, one unix.CPUSet
-	require.NoError(t, unix.SchedGetaffinity(0, &all))
-	for cpu, left := 0, i%all.Count(); ; cpu++ {
-		if !all.IsSet(cpu) {
-			continue
-		}
-		if left == 0 {
-			one.Set(cpu)
-			break
-		}
-		left--
-	}
-	require.NoError(t, unix.SchedSetaffinity(0, &one))
-	f()
-	require.NoError(t, unix.SchedSetaffinity(0, &all))
 }

@@ -109,7 +109,7 @@ func BenchmarkPhase(b *testing.B) {
 func hold(t testing.TB, phase string, procs, processes int, long string) lateness {
 	t.Helper()
 	job := ranktest.New(t)
-	onOneCPU(t, func() {
+	ranktest.OnCPU(t, -1, func() {
 		for r := range processes {
 			watched := long
 			if r > 0 {
@@ -135,26 +135,6 @@ func hold(t testing.TB, phase string, procs, processes int, long string) latenes
 	var late lateness
 	require.NoError(t, json.Unmarshal([]byte(text), &late), output)
 	return late
-}
-
-// onOneCPU runs f, whose child processes run on one CPU only, the last this
-// process may use.
-func onOneCPU(t testing.TB, f func()) {
-	t.Helper()
-	runtime.LockOSThread() // children inherit the mask of the thread that starts them
-	defer runtime.UnlockOSThread()
-	var mine, one unix.CPUSet
-	require.NoError(t, unix.SchedGetaffinity(0, &mine))
-	for cpu, left := 0, mine.Count(); left > 0; cpu++ {
-		if mine.IsSet(cpu) {
-			if left--; left == 0 {
-				one.Set(cpu)
-			}
-		}
-	}
-	require.NoError(t, unix.SchedSetaffinity(0, &one))
-	defer func() { require.NoError(t, unix.SchedSetaffinity(0, &mine)) }()
-	f()
 }
 
 // lateness is, in milliseconds: how long a collection and a piece of work took,
