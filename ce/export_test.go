@@ -137,5 +137,14 @@ func (s *Stream) MissingBehind(ctx context.Context, call symmem.Record, parts []
 // ShareEdges has edges of one direction shared, as where every rank has a CPU.
 func (s *Stream) ShareEdges() { s.shares = true }
 
-// IdleCPU reports whether Start would find a CPU for the program to move to.
-func IdleCPU() bool { return new(idleCPU).any() }
+// GivesWay reports whether Start would give the program's CPU to b, behind a batch that
+// has not ended or behind none.
+func (s *Stream) GivesWay(b *Batch, behind bool) bool {
+	b.after = b.after[:0]
+	if behind {
+		p := new(Pending)
+		p.begin()
+		b.after = append(b.after, p.now())
+	}
+	return s.givesWay(b)
+}

@@ -188,21 +188,18 @@ func (s *Stream) Start(b *Batch, after ...*Pending) *Pending {
 		p.end(err)
 		return p
 	}
-	worth := b.footprint() >= handOver && b.awaited() == 0 && s.idle.any()
-	if s.enqueue(b) && worth {
+	givesWay := s.givesWay(b)
+	if s.enqueue(b) && givesWay {
 		runtime.Gosched()
 	}
 	return p
 }
 
-// awaited is how many of the batches that b is to run behind have not ended.
-func (b *Batch) awaited() (n int) {
-	for _, a := range b.after {
-		if !a.over() {
-			n++
-		}
-	}
-	return n
+// givesWay reports whether the program's CPU is to go to b: it is large, need not wait
+// for another batch, and the program finds a CPU of its own.
+func (s *Stream) givesWay(b *Batch) bool {
+	waits := slices.ContainsFunc(b.after, func(a moment) bool { return !a.over() })
+	return b.footprint() >= handOver && !waits && s.idle.any()
 }
 
 // handOver is from how many bytes on, read and written, a batch begins on the CPU

@@ -407,24 +407,35 @@ func after(ctx context.Context, d time.Duration) context.Context {
 	return ctx
 }
 
-// A program gives its CPU to a batch only where another one is idle: beside goroutines
-// that compute it would get none for as long as they like.
+// A program gives its CPU to a large batch that can begin, and only where another CPU is
+// idle: beside goroutines that compute it would get none for as long as they like.
 func TestNobodyGivesWayToTheBusy(t *testing.T) {
 	if runtime.Version() < "go1.26" {
 		t.Skip("the scheduler does not tell")
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
-	require.True(t, ranktest.Within(ce.IdleCPU), "nothing runs but this test")
-	var stop atomic.Bool
-	var busy sync.WaitGroup
-	for range 2 {
-		busy.Go(func() {
-			for !stop.Load() {
+	run(t, 1, func(ctx context.Context, w *symmem.World) error {
+		return withStream(ctx, w, ce.Options{Workers: 1}, 1<<17, func(s *ce.Stream, win *window.Window[uint64]) error {
+			var small, large ce.Batch
+			words := make([]uint64, 1<<17)
+			ce.Put(&small, 0, win.At(0, 1), words[:1])
+			ce.Put(&large, 0, win.At(0, 1<<17), words)
+			require.True(t, ranktest.Within(func() bool { return s.GivesWay(&large, false) }), "nothing runs but this test")
+			require.False(t, s.GivesWay(&small, false))
+			require.False(t, s.GivesWay(&large, true), "it would only wait")
+			var stop atomic.Bool
+			var busy sync.WaitGroup
+			for range 2 {
+				busy.Go(func() {
+					for !stop.Load() {
+					}
+				})
 			}
+			require.True(t, ranktest.Within(func() bool { return !s.GivesWay(&large, false) }))
+			stop.Store(true)
+			busy.Wait()
+			require.True(t, ranktest.Within(func() bool { return s.GivesWay(&large, false) }))
+			return nil
 		})
-	}
-	require.True(t, ranktest.Within(func() bool { return !ce.IdleCPU() }))
-	stop.Store(true)
-	busy.Wait()
-	require.True(t, ranktest.Within(ce.IdleCPU))
+	})
 }

@@ -12,6 +12,9 @@ const Lap = epoch.Lap
 // BytesOf is the memory of a value.
 func BytesOf[T any](v *T) []byte { return bytesOf(v) }
 
+// SenderBytes is how much of a region the elements of one sender take.
+func SenderBytes(size, perPeer int) int { return 16 * perPeer * layoutOf(size, perPeer).lines }
+
 // StartAt makes epoch i the present one, as if all before it had been played. All
 // members call it, between two barriers.
 //

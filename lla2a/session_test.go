@@ -333,3 +333,13 @@ func allocatesNothing[T any](t *testing.T) {
 	})
 	require.Zero(t, allocs)
 }
+
+// Two senders share a cache line only where their elements are as small as a tag.
+func TestSendersShareNoLine(t *testing.T) {
+	for size := 9; size <= 200; size++ {
+		for perPeer := 1; perPeer <= 9; perPeer++ {
+			require.Zero(t, lla2a.SenderBytes(size, perPeer)%64, "%d elements of %d bytes", perPeer, size)
+			require.GreaterOrEqual(t, lla2a.SenderBytes(size, perPeer), perPeer*(size+8))
+		}
+	}
+}

@@ -34,7 +34,7 @@ const nearBytes = 64 << 10
 const pieceBytes = 1<<20 - 4096
 
 // CopyLoop is how to copy in an operation that touches so many bytes here, sources
-// and destinations, while others ranks in all do the same. As Copy, it copies
+// and destinations, while so many ranks in all do the same. As Copy, it copies
 // overlapping memory right.
 //
 // Cascade Lake, GB/s copied by each of two ranks at once, by the bytes that one
