@@ -3,7 +3,10 @@ package peers
 import (
 	"bytes"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"time"
 )
 
 // markVar is in the environment of all processes of a peer, and of nothing else:
@@ -27,18 +30,48 @@ func marked(mark string) (pids []int) {
 	return pids
 }
 
-// carries tells whether a process carries a mark. The dead have no environment any
-// more, and other people's is not for us to read.
+// carries tells whether a process carries a mark. Other people's environment is not
+// for us to read. One that is just becoming another program has none, or what could
+// be read of the old one, and may be kept from the CPU in the middle of that. So
+// that it does not carry a mark is believed of a process that had the same place for
+// its environment before and after the look.
 func carries(pid int, mark string) bool {
-	entry := []byte(markVar + "=" + mark)
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil || !bytes.Contains(environ, entry) {
-		return false
-	}
-	for one := range bytes.SplitSeq(environ, []byte{0}) {
-		if bytes.Equal(one, entry) {
+	entry := []byte("\x00" + markVar + "=" + mark + "\x00")
+	before := placeOfEnvironment(pid)
+	for looks := range patience {
+		environ, err := os.ReadFile(filepath.Join(procDir(pid), "environ"))
+		if err != nil {
+			return false
+		}
+		if bytes.Contains(slices.Concat([]byte{0}, environ), entry) {
 			return true
 		}
+		after := placeOfEnvironment(pid)
+		if after == before && after != becoming {
+			return false
+		}
+		before = after
+		time.Sleep(min(time.Duration(looks)*10*time.Microsecond, time.Millisecond))
 	}
 	return false
+}
+
+// becoming is the place of an environment that has none yet, not even an empty one.
+const becoming = "0"
+
+// placeOfEnvironment is where in its memory a process's environment ends. Those who
+// have none, as they are dead or the kernel's own, have no place either.
+func placeOfEnvironment(pid int) string {
+	const (
+		flags, end       = 6, 48 // fields of proc(5), counted from the state
+		exiting, kernels = 0x4, 0x200000
+	)
+	fields := statFields(procDir(pid))
+	if len(fields) <= end {
+		return "gone"
+	}
+	if is, _ := strconv.ParseUint(string(fields[flags]), 10, 64); is&(exiting|kernels) != 0 {
+		return "none"
+	}
+	return string(fields[end])
 }

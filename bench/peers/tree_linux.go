@@ -282,8 +282,8 @@ func (t *tree) fell() error {
 // killMarked kills whatever carries the mark, also what is started meanwhile, and
 // removes what it has left in /dev/shm that was not there before.
 func killMarked(mark string, before []string) error {
-	// A process that is just becoming another program has no environment for a
-	// moment, so it takes several looks to know that there is none.
+	// One that was started while we looked may have a number that had been passed, so
+	// it takes several looks to know that there is none.
 	const enough = 3
 	var files []string
 	for looks, none := 0, 0; none < enough; looks++ {
@@ -316,15 +316,20 @@ func parent(pid int) int {
 
 // stat reads the state, the parent and the birth; those of what is gone are zero.
 func stat(dir string) (state string, ppid int, birth string) {
-	text, err := os.ReadFile(filepath.Join(dir, "stat"))
-	if err != nil {
-		return "", 0, ""
-	}
-	// The name before may hold blanks and brackets.
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	fields := statFields(dir)
 	if len(fields) < 20 {
 		return "", 0, ""
 	}
 	ppid, _ = strconv.Atoi(string(fields[1]))
 	return string(fields[0]), ppid, string(fields[19])
+}
+
+// statFields is what the kernel tells of a process or a thread, from the state on.
+func statFields(dir string) [][]byte {
+	text, err := os.ReadFile(filepath.Join(dir, "stat"))
+	if err != nil {
+		return nil
+	}
+	// The name before may hold blanks and brackets.
+	return bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 }
