@@ -29,10 +29,10 @@
 // The header is in its owner's cache, and a doorbell's word in everybody's, as
 // long as nobody has to look for room or sleeps. Elements of up to 8 bytes lie
 // four to a cache line: with one slot for each peer a line of four senders may
-// travel up to four times, at least once. (Those of up to 24 bytes share a line
-// with others of the same sender only.) This is counted on paper: the virtual
-// machines at hand give perf no counters, and valgrind does not run the Go
-// runtime. What they do show is time: one element one way takes 1.0 to 1.5 times
+// travel up to four times, at least once. (Larger ones share a line with
+// others of the same sender only.) This is counted on paper: the virtual machines
+// at hand give perf no counters, and valgrind does not run the Go runtime. What
+// they do show is time: one element one way takes 1.0 to 1.5 times
 // as long as a bare line each way (a miss for writing, then one for reading), and
 // the instructions of an epoch without a miss about 50 ns (BenchmarkAlone).
 //

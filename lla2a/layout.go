@@ -8,10 +8,12 @@ import (
 
 // layout says how the elements of a session lie in a region: one after the other,
 // sender by sender, each in one piece with its tag behind it, as the last 8 bytes.
-// An element of up to 8 bytes is a 16-byte line, and four share a cache line. One of
-// up to 24 bytes is two lines, and two share one (64 messages of 16 bytes in flight,
-// Zen 5: 10.5 ns each in a cache line of their own, 8.2 so), unless two senders would
-// have to. A larger one has cache lines of its own.
+// An element of up to 8 bytes is a 16-byte line, and four share a cache line, whoever
+// sends them. Larger ones share with those of their own sender alone, and only as
+// far as none comes to touch more cache lines than it would by itself: where
+// element and tag end within 16 or 32 bytes of a cache line, the next element
+// begins there (64 messages in flight, Zen 5, ns each, in cache lines of their own
+// and so: 16 bytes 10.5 and 8.2, 64 bytes 19 and 12, 128 bytes 27 and 20).
 //
 // The element is stored plainly, and then the tag with release; the tag is loaded
 // with acquire, and the element only if it is the one waited for. So on every
@@ -42,13 +44,18 @@ const (
 )
 
 func layoutOf(size, perPeer int) layout {
-	switch {
-	case size <= 16-tagBytes:
+	if size <= 16-tagBytes {
 		return layout{lines: 1}
-	case size <= 32-tagBytes && perPeer%2 == 0:
-		return layout{lines: 2}
 	}
-	return layout{lines: perCacheLine * ((size+tagBytes-1)/64 + 1)}
+	last := (size+tagBytes-1)%64 + 1 // bytes in the last cache line
+	to := perCacheLine
+	switch {
+	case last <= 16 && perPeer%4 == 0:
+		to = 1
+	case last <= 32 && perPeer%2 == 0:
+		to = 2
+	}
+	return layout{lines: roundUp((size+tagBytes+15)/16, to)}
 }
 
 // tag is the tag of the element at line l.

@@ -42,9 +42,10 @@ type Session[T any] struct {
 
 	looks int // at headers of other members; dense traffic needs none
 
-	in   incoming
-	room roomFor
-	lap  newLap
+	in      incoming
+	room    roomFor
+	lap     newLap
+	abreast abreast
 
 	never  never
 	sent   []uint64 // by member and slot, under symwindebug: 1 + the last epoch it was sent in
@@ -65,8 +66,9 @@ type peer struct {
 //
 // T is any type free of pointers and not of size zero; that is checked here, once.
 // The session takes, of every member's window, 128 bytes and two regions of
-// Size·perPeer elements: 16 bytes for one of up to 8 bytes, 32 for one of up to 24 if
-// perPeer is even, otherwise its size and 8 bytes, in cache lines of 64.
+// Size·perPeer elements: 16 bytes for one of up to 8 bytes, for a larger one its size
+// and 8 bytes, rounded up to 64 or, where that costs no element a cache line more and
+// perPeer is a multiple of 2 or 4, to 32 or 16.
 // Errors: ErrUsage, ErrNoSpace (on all members), ErrMismatch.
 func Open[T any](ctx context.Context, team *symmem.Team, perPeer int) (*Session[T], error) {
 	if err := window.CheckType[T](); err != nil {

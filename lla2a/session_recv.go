@@ -30,6 +30,9 @@ func (s *Session[T]) RecvInto(ctx context.Context, from, j int, v *T) error {
 	}
 	if !come {
 		s.foresee()
+		if s.perPeer > aStream && s.abreast.waits(from, j, s.index, s.last) {
+			s.watch.StandBack(standing)
+		}
 		if !s.watch.Sees(s.layout.tag(s.mine, l), uint64(s.tag)) {
 			if err := s.await(ctx, from, 1, j); err != nil {
 				return err

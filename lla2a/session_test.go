@@ -339,7 +339,11 @@ func TestSendersShareNoLine(t *testing.T) {
 	for size := 9; size <= 200; size++ {
 		for perPeer := 1; perPeer <= 9; perPeer++ {
 			require.Zero(t, lla2a.SenderBytes(size, perPeer)%64, "%d elements of %d bytes", perPeer, size)
-			require.GreaterOrEqual(t, lla2a.SenderBytes(size, perPeer), perPeer*(size+8))
+			pitch := lla2a.SenderBytes(size, perPeer) / perPeer
+			require.GreaterOrEqual(t, pitch, size+8)
+			for at := 0; at < perPeer*pitch; at += pitch {
+				require.Equal(t, (size+8+63)/64, (at+pitch+63)/64-at/64, "lines that element %d of %d bytes touches", at/pitch, size)
+			}
 		}
 	}
 }

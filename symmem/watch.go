@@ -48,6 +48,10 @@ func (x *Watch) Quick(c shmsync.Condition) bool { return x.team.w.place.Quick(c)
 // what comes before Quick where one word is waited for.
 func (x *Watch) Sees(word *uint64, v uint64) bool { return x.team.w.place.Sees(word, v) }
 
+// StandBack lets a few messages of a stream come, for so many pauses: looking at lines
+// that are being written takes them from their writer.
+func (x *Watch) StandBack(pauses int) { x.team.w.place.StandBack(pauses) }
+
 // wait is behind the first look.
 func (x *Watch) wait(ctx context.Context, c shmsync.Condition, lane *Lane) error {
 	x.cond, x.lane, x.reported, x.pardoned, x.place = c, lane, false, 0, -1

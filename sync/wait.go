@@ -131,6 +131,17 @@ func (p *Place) Sees(word *uint64, v uint64) bool {
 	return false
 }
 
+// StandBack looks at nothing for so many pauses of the processor (15 to 60 ns each),
+// where every rank has a CPU to pass them on.
+func (p *Place) StandBack(pauses int) {
+	if p.Policy.Spin == 0 {
+		return
+	}
+	for range pauses {
+		line.Pause()
+	}
+}
+
 // Wait waits until c holds. Otherwise it returns what o found, or ctx's error.
 // It allocates nothing unless it parks for more than a millisecond.
 func (p *Place) Wait(ctx context.Context, c Condition, o Overseer) error {
