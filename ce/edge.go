@@ -252,6 +252,11 @@ func (e *edge) advance() (moved bool) {
 	return moved
 }
 
+// onlyWaits reports whether all that is left is to hear that the peer has done its part.
+func (e *edge) onlyWaits() bool {
+	return e.settled && e.done && (e.in == push || e.read)
+}
+
 // over reports whether nothing is left to do, and then forgets the memory of the
 // caller.
 func (e *edge) over() bool {

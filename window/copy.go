@@ -12,7 +12,7 @@ import (
 // Copy copies src to the beginning of dst, which is at least as long, as suits
 // data that is in the caches. Overlapping memory is copied right, as by copy.
 func Copy(dst, src []byte) {
-	if len(src) <= pieceBytes || Overlap(dst, src) {
+	if len(src) < shortCopy || Overlap(dst, src) {
 		copy(dst, src)
 		return
 	}
@@ -20,8 +20,11 @@ func Copy(dst, src []byte) {
 		copy(dst[:pieceBytes], src)
 		dst, src = dst[pieceBytes:], src[pieceBytes:]
 	}
-	copy(dst, src)
+	line.Copy(dst, src)
 }
+
+// shortCopy is from where on it pays to ask how a copy is best done.
+const shortCopy = 4 << 10
 
 // nearBytes is how many bytes an operation touches from which on near has been seen
 // to be faster than Go's copy.
@@ -138,7 +141,7 @@ func usual(f func(dst, src []byte), dst, src []byte) time.Duration {
 // long enough for it.
 func whereApart(f func(dst, src []byte)) func(dst, src []byte) {
 	return func(dst, src []byte) {
-		if len(src) < 4<<10 || Overlap(dst[:len(src)], src) {
+		if len(src) < shortCopy || Overlap(dst[:len(src)], src) {
 			Copy(dst, src)
 			return
 		}
@@ -149,7 +152,7 @@ func whereApart(f func(dst, src []byte)) func(dst, src []byte) {
 // put copies what one Put or Get moves.
 func put(dst, src []byte) {
 	if len(src) <= nearPut {
-		copy(dst, src)
+		Copy(dst, src)
 		return
 	}
 	CopyLoop(2*int64(len(src)), 2)(dst, src)
