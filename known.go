@@ -13,9 +13,18 @@ import (
 // time and known: all-to-all 108 and 98, all-gather 103 and 92, all-reduce 127 and 107;
 // on Zen 5, an all-to-all of 4 KiB, by copies: 290 and 273. Reductions by copies are
 // found out each time.
+//
+// A call is kept at one of some places that follow from its key, the first that is
+// free, and for good. One that finds them taken is found out each time: it would take
+// turns with another one otherwise, and allocate at each.
 type known struct {
-	calls [64]atomic.Pointer[knownCall]
+	calls [places]atomic.Pointer[knownCall]
 }
+
+const (
+	places = 256 // a power of 2
+	tries  = 8
+)
 
 // knownCall is what is known of a call. It is never written again, so whoever finds
 // it may use it, also beside a second goroutine that should not be there.
@@ -38,9 +47,10 @@ func keyOf(op symmem.Op, by Op, root int, typ uintptr, dst, src []byte) key {
 	return key{typ, uint64(op) | uint64(by)<<8 | uint64(root)<<16, len(dst), len(src)}
 }
 
-func (k *known) place(w *key) *atomic.Pointer[knownCall] {
+// place is the k-th place where a call may be.
+func (w *key) place(k uint64) uint64 {
 	h := (uint64(w.typ) ^ w.what*0xc2b2ae3d27d4eb4f ^ uint64(w.dst)<<32) * 0x9e3779b97f4a7c15
-	return &k.calls[(h^uint64(w.src)*0xff51afd7ed558ccd)>>58]
+	return ((h^uint64(w.src)*0xff51afd7ed558ccd)>>32 + k) % places
 }
 
 // knownCallOf is what is known of a call on team, or nil.
@@ -50,8 +60,14 @@ func knownCallOf(team *Team, op symmem.Op, by Op, root int, typ uintptr, dst, sr
 		return nil, nil
 	}
 	w := keyOf(op, by, root, typ, dst, src)
-	if c := e.known.place(&w).Load(); c != nil && c.key == w && c.call.Root == root { // the key has 48 bits of it
-		return e, c
+	for k := range uint64(tries) {
+		c := e.known.calls[w.place(k)].Load()
+		if c == nil {
+			break
+		}
+		if c.key == w && c.call.Root == root { // the key has 48 bits of it
+			return e, c
+		}
 	}
 	return nil, nil
 }
@@ -60,8 +76,7 @@ func knownCallOf(team *Team, op symmem.Op, by Op, root int, typ uintptr, dst, sr
 // it would be no faster, and only take a place.
 const knownCopies = 64 << 10
 
-// learn keeps what was found out about a call if its place is free: a call whose place
-// another one has is made as before.
+// learn keeps what was found out about a call if there is a place for it.
 func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src []byte, with reduce.Reduction) {
 	e := opened(team)
 	lines := call.Engine == symmem.EngineLL64
@@ -69,13 +84,16 @@ func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src []byte,
 		return
 	}
 	w := keyOf(call.Op, by, call.Root, typ, dst, src)
-	at := e.known.place(&w)
-	if at.Load() != nil {
+	for k := range uint64(tries) {
+		at := &e.known.calls[w.place(k)]
+		if at.Load() != nil {
+			continue
+		}
+		c := &knownCall{key: w, call: *call, lines: lines, size: call.EltSize * int(call.Count)}
+		if by != 0 {
+			c.into = with.Into
+		}
+		at.CompareAndSwap(nil, c)
 		return
 	}
-	c := &knownCall{key: w, call: *call, lines: lines, size: call.EltSize * int(call.Count)}
-	if by != 0 {
-		c.into = with.Into
-	}
-	at.CompareAndSwap(nil, c)
 }

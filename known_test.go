@@ -107,6 +107,22 @@ func callsOf[T int32 | float32](ctx context.Context, w *symwin.World, n, round i
 	return nil
 }
 
+// A program of many different calls has them known, all of them.
+func TestManyCallsAreKnown(t *testing.T) {
+	const calls = 64
+	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
+		for n := range calls {
+			if err := symwin.AllToAll(ctx, w.Team(), make([]byte, 2*n), make([]byte, 2*n)); err != nil {
+				return err
+			}
+		}
+		if known := symwin.Known(w.Team()); known != calls {
+			return fmt.Errorf("%d of %d calls are known", known, calls)
+		}
+		return nil
+	}))
+}
+
 // So it is of calls that copies carry.
 func TestLongCallsMadeAgain(t *testing.T) {
 	require.NoError(t, symwin.Run(context.Background(), 3, func(ctx context.Context, w *symwin.World) error {
