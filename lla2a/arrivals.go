@@ -13,6 +13,7 @@ type arrivals struct {
 	size   int
 	next   int  // the member looked at
 	left   int  // members that have not been heard
+	waited bool // a look did not find what it looked for
 	odd    bool // a block has come that belongs to another call
 }
 
@@ -46,6 +47,7 @@ func (a *arrivals) Look() bool {
 	for a.left > 0 {
 		from, l := a.source(a.next), a.first+a.next*a.step
 		if !from.has(l, a.tag) {
+			a.waited = true
 			return false
 		}
 		if from.head(l) != a.head {

@@ -16,10 +16,12 @@ import (
 // Each member has two regions of slots, for even and for odd epochs, and in each
 // a slot for every member: number s belongs to member s, who stores there what it
 // sends to this one. The own one, which would carry nothing, is the member's
-// board: what is for everybody is stored once, there, and read by all.
+// board: what is for everybody is stored once, there, and read by all. Small blocks
+// of rooted calls, of which many may be under way, lie on sixteen other boards, for as
+// many epochs in turns.
 //
-// When may a member store in epoch i? When all have ended epoch i−2, the last in
-// which the region was read. A block from p in epoch i−1 or later proves that of
+// When may a member store in epoch i? When all have ended the last one in which the
+// place was read: i−2, or i−16. A block from p in epoch i−1 or later proves that of
 // p, so where everybody hears from everybody, as in the first three, the question
 // never comes up. For the others each member counts the epochs it
 // has ended in a line of its own, and only a sender that has not heard looks.
@@ -41,13 +43,14 @@ import (
 //	                       lines taken from others   lines fetched   locked instructions
 //	AllToAll               (n−1)·L                   (n−1)·L         1, and 1 if it waits for long
 //	AllGather, AllReduce   L                         (n−1)·L         the same
-//	Broadcast, root        L                         (n−1)/2         the same
+//	Broadcast, root        L                         (n−1)/16 up     the same
 //	Broadcast, others      0                         L               the same
 //	Scatter                as Broadcast, of a block of all parts
 //	Gather, Reduce, root   0                         (n−1)·L         the same
-//	Gather, Reduce, others L                         (n−1)/2         the same
+//	Gather, Reduce, others L                         (n−1)/16 up     the same
 //
-// and beside blocks, heads and tags three words of its own that nobody looks at
+// (who is as far ahead as there is room looks in every call, n−1, and of large blocks
+// in every second at least) and beside blocks, heads and tags three words of its own that nobody looks at
 // meanwhile: what it calls, in two, and how many epochs it has ended. By rows, of
 // B bytes for each member: n·B/64 lines and four more taken, n·(B/64 + 1) and n/8
 // fetched, 2 locked instructions and one more by the last.
@@ -81,7 +84,9 @@ type Blocks struct {
 	// The present call.
 	head        uint64
 	first, step int // the line of member 0's slot, and lines to the next member's
+	turn        int // so many epochs later it is used again
 	in          arrivals
+	behind      int // rooted calls in a row that found at once what they waited for
 	room        roomForAll
 	parts       [][]byte // AllReduce's, by member
 }
@@ -249,7 +254,8 @@ func (b *Blocks) AllReduce(ctx context.Context, call *symmem.Record, dst, src []
 
 // Broadcast sends root's buf to every member's buf. len(buf) is at most MaxBytes
 // and the same on all members, root a team rank. The root waits only for members
-// that are two calls behind, the others only for the root.
+// that are two calls behind, or sixteen where the block is small, the others only for
+// the root.
 func (b *Blocks) Broadcast(ctx context.Context, call *symmem.Record, buf []byte, root int) error {
 	if root == b.me {
 		return b.give(ctx, call, buf, root)
@@ -258,7 +264,7 @@ func (b *Blocks) Broadcast(ctx context.Context, call *symmem.Record, buf []byte,
 	if err != nil {
 		return err
 	}
-	return b.end(ctx, lane, b.receive(ctx, lane))
+	return b.end(ctx, lane, b.receiveRooted(ctx, lane))
 }
 
 // Scatter sends root's src[r·len(dst) : (r+1)·len(dst)] to every member r's dst, the own
@@ -280,7 +286,7 @@ func (b *Blocks) Scatter(ctx context.Context, call *symmem.Record, dst, src []by
 	if err != nil {
 		return err
 	}
-	if err = b.receive(ctx, lane); err == nil {
+	if err = b.receiveRooted(ctx, lane); err == nil {
 		copy(dst, b.all[root].block(b.first+root*b.step, n*size)[me*size:])
 	}
 	return b.end(ctx, lane, err)
@@ -290,20 +296,20 @@ func (b *Blocks) Scatter(ctx context.Context, call *symmem.Record, dst, src []by
 // dst[r·len(src):], the own block too; the others' dst is not looked at. len(src) is at
 // most MaxBytes and the same on all members, root a team rank; dst holds Size blocks,
 // and src may lie anywhere in it. The root waits for everybody, the others only for
-// members that are two calls behind.
+// members that are two calls behind, or sixteen.
 func (b *Blocks) Gather(ctx context.Context, call *symmem.Record, dst, src []byte, root int) error {
 	n, me, size := len(b.all), b.me, len(src)
 	if root != me {
 		return b.give(ctx, call, src, root)
 	}
-	lane, err := b.enter(ctx, call, size, len(dst), n*size)
+	lane, err := b.enterRooted(ctx, call, size, len(dst), n*size, root)
 	if err != nil {
 		return err
 	}
 	b.in.expectAll(dst, size, true)
 	b.collect(lane, call)
 	copy(dst[me*size:(me+1)*size], src)
-	return b.heardAll(ctx, lane, b.receive(ctx, lane))
+	return b.heardAll(ctx, lane, b.receiveRooted(ctx, lane))
 }
 
 // Reduce is AllReduce for root alone; the others' dst is not looked at, and they wait
@@ -313,7 +319,7 @@ func (b *Blocks) Reduce(ctx context.Context, call *symmem.Record, dst, src []byt
 	if root != b.me {
 		return b.give(ctx, call, src, root)
 	}
-	lane, err := b.enter(ctx, call, size, len(dst), size)
+	lane, err := b.enterRooted(ctx, call, size, len(dst), size, root)
 	if err != nil {
 		return err
 	}
@@ -323,7 +329,7 @@ func (b *Blocks) Reduce(ctx context.Context, call *symmem.Record, dst, src []byt
 		b.parts[r] = b.all[r].block(b.first+r*b.step, size)
 	}
 	b.parts[b.me] = src
-	if err = b.receive(ctx, lane); err == nil {
+	if err = b.receiveRooted(ctx, lane); err == nil {
 		reduce(dst, b.parts...)
 	}
 	b.parts[b.me] = nil

@@ -23,7 +23,7 @@ func (b *Blocks) enter(ctx context.Context, call *symmem.Record, size, have, nee
 		return nil, err
 	}
 	b.head = headOf(call, size, b.past)
-	b.first, b.step = b.small, 1
+	b.first, b.step, b.turn = b.small, 1, 2
 	if size > smallBlock {
 		b.first, b.step = b.large, b.plan.large
 	}
@@ -55,13 +55,16 @@ func mix(past, word uint64) uint64 {
 	return bits.RotateLeft64((past^word)*0x9e3779b97f4a7c15, 32)
 }
 
-// mayStore reports whether nobody is known to read the region of this epoch any
-// more. If it does not, makeRoom waits until that is so.
-func (b *Blocks) mayStore() bool { return b.index.MayWrite(b.heard) }
+// mayStore reports whether nobody is known to read what is stored to in this epoch
+// any more. If it does not, makeRoom waits until that is so.
+func (b *Blocks) mayStore() bool { return b.heard >= b.need() }
+
+// need is how many epochs all must have ended before this member may store.
+func (b *Blocks) need() uint64 { return uint64(max(int64(b.index)+1-int64(b.turn), 0)) }
 
 func (b *Blocks) makeRoom(ctx context.Context, lane *symmem.Lane, call *symmem.Record) error {
 	lane.Name(call)
-	b.room.expect(uint64(b.index) - 1)
+	b.room.expect(b.need())
 	if !b.room.Look() {
 		lane.Publish() // peers shall see what this rank waits in
 		if c := b.common; c != nil {
@@ -91,13 +94,14 @@ func (b *Blocks) post(ctx context.Context, lane *symmem.Lane, call *symmem.Recor
 // give is the call of a member that others hear from and that hears from nobody: of
 // root where all comes from it, of all but root where all goes there.
 func (b *Blocks) give(ctx context.Context, call *symmem.Record, p []byte, root int) error {
-	lane, err := b.enterRooted(ctx, call, len(p), root)
+	lane, err := b.enterRooted(ctx, call, len(p), 0, 0, root)
 	if err != nil {
 		return err
 	}
 	if err := b.post(ctx, lane, call, p); err != nil {
 		return lane.Leave(err)
 	}
+	b.takeAhead(len(p))
 	lane.Publish()
 	b.next()
 	return b.end(ctx, lane, nil)
@@ -106,29 +110,77 @@ func (b *Blocks) give(ctx context.Context, call *symmem.Record, p []byte, root i
 // takeFrom is what comes before the wait of a member that hears from root alone, a
 // block of size bytes.
 func (b *Blocks) takeFrom(ctx context.Context, call *symmem.Record, dst []byte, size, root int) (*symmem.Lane, error) {
-	lane, err := b.enterRooted(ctx, call, size, root)
+	lane, err := b.enterRooted(ctx, call, size, 0, 0, root)
 	if err != nil {
 		return nil, err
 	}
 	lane.Name(call)
 	lane.Publish()
+	b.fetchAhead(root, size)
 	b.in.expectOne(dst, size, root)
 	b.next()
 	return lane, nil
 }
 
-func (b *Blocks) enterRooted(ctx context.Context, call *symmem.Record, size, root int) (*symmem.Lane, error) {
+// enterRooted is enter for a call in which all comes from root, or all goes there.
+func (b *Blocks) enterRooted(ctx context.Context, call *symmem.Record, size, have, need, root int) (*symmem.Lane, error) {
 	if root < 0 || root >= len(b.all) {
 		return nil, fmt.Errorf("%w: root %d of a team of %d", symmem.ErrUsage, root, len(b.all))
 	}
-	return b.enter(ctx, call, size, 0, 0)
+	lane, err := b.enter(ctx, call, size, have, need)
+	if size <= boardBlock {
+		b.first, b.step, b.turn = b.plan.boardAt(b.index), 0, deep
+	}
+	return lane, err
 }
 
 // collect is what comes before the wait of root, which has stored nothing.
 func (b *Blocks) collect(lane *symmem.Lane, call *symmem.Record) {
 	lane.Name(call)
 	lane.PublishLate()
+	for m := range b.all {
+		if m != b.me {
+			b.fetchAhead(m, b.in.size)
+		}
+	}
 	b.next()
+}
+
+// Who only sends, in a row of calls, is soon ahead of those who only receive, by up to
+// deep calls. Then all that a call takes is to get lines, for writing on the one side
+// and for reading on the other, and both begin with that some calls before (8 bytes
+// from one to another, in a row of calls, Zen 5, ns: 66 to 50 near, 300 to 95 far).
+
+// takeAhead begins to take the board on which a call like this one stores takenAhead
+// calls from now, if nobody reads it any more.
+func (b *Blocks) takeAhead(size int) {
+	if i := b.index + takenAhead; size <= boardBlock && b.heard+deep > uint64(i) {
+		b.mine.take(b.plan.boardAt(i), slotBefore+size)
+	}
+}
+
+// fetchAhead begins to fetch the board on which the next call like this one finds the
+// block of member m. To fetch it before m has stored would cost both of them, so that
+// is for those who have been behind for some calls.
+func (b *Blocks) fetchAhead(m, size int) {
+	if b.behind > surelyBehind && size <= boardBlock {
+		b.all[m].fetch(b.plan.boardAt(b.index+1), slotBefore+size)
+	}
+}
+
+const (
+	takenAhead   = 2 // calls
+	surelyBehind = 2 // calls
+)
+
+// receiveRooted is receive for members that store nothing.
+func (b *Blocks) receiveRooted(ctx context.Context, lane *symmem.Lane) error {
+	b.in.waited = false
+	err := b.receive(ctx, lane)
+	if b.behind++; b.in.waited {
+		b.behind = 0
+	}
+	return err
 }
 
 // receive waits for the blocks that are expected.
@@ -242,6 +294,9 @@ func (b *Blocks) begin(i epoch.Index) {
 func (b *Blocks) newLap(ctx context.Context, lane *symmem.Lane) error {
 	if err := lane.Rendezvous(ctx); err != nil {
 		return err
+	}
+	for i := range epoch.Index(deep) {
+		b.mine.clear(b.plan.boardAt(i))
 	}
 	for region := range epoch.Index(2) {
 		for s := range b.plan.slots {

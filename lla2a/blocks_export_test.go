@@ -15,6 +15,9 @@ var TestCall = &symmem.Record{Op: symmem.OpAllToAll, Engine: symmem.EngineLL64}
 // SmallBlock is the largest block that shares a line with its tag.
 const SmallBlock = smallBlock
 
+// BoardBlock is the largest block of which many rooted calls may be under way.
+const BoardBlock = boardBlock
+
 // OpenBlocksShared is OpenBlocks on a machine where ranks share CPUs, or do not.
 func OpenBlocksShared(ctx context.Context, team *symmem.Team, most int, shared bool) (*Blocks, error) {
 	return openBlocks(ctx, team, *TestCall, most, shared)
@@ -27,6 +30,7 @@ func (b *Blocks) StartAt(i uint64) {
 	b.heard = i
 	atomic.StoreUint64(b.ended[b.me], i)
 	for _, first := range firstOfLap(b.index) {
+		b.mine.put(b.plan.boardAt(first), 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, boardBlock))
 		for s := range b.plan.slots {
 			b.mine.put(b.plan.smallAt(first)+s, 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, smallBlock))
 			b.mine.put(b.plan.largeAt(first)+s*b.plan.large, 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, b.plan.most))
@@ -37,6 +41,9 @@ func (b *Blocks) StartAt(i uint64) {
 // OldTags counts the tags in the own slots that are of the lap before, for
 // somebody who is in the first half of a lap.
 func (b *Blocks) OldTags() (old int) {
+	for i := range epoch.Index(deep) {
+		old += int(atomic.LoadUint64(&b.mine.lines[b.plan.boardAt(i)].tag) >> 31)
+	}
 	for s := range b.plan.slots {
 		for region := range epoch.Index(2) {
 			old += int(atomic.LoadUint64(&b.mine.lines[b.plan.smallAt(region)+s].tag) >> 31)

@@ -10,7 +10,8 @@ import (
 // plan says where things lie in a member's memory, in lines from the start:
 //
 //	0     how many epochs the member has ended
-//	2     for even and for odd epochs: slots of one line, one for each member
+//	2     for sixteen epochs in turns: a board for small blocks of rooted calls
+//	then  for even and for odd epochs: slots of one line, one for each member
 //	then  for even and for odd epochs: slots of most bytes, one for each member
 //
 // Blocks that share a line with their tag have slots of their own, side by side:
@@ -31,6 +32,15 @@ type plan struct {
 	row     int  // lines of a row
 	lines   int
 }
+
+// A rooted call's block lies on its sender's board, where it costs little to have many
+// of them: so one who only sends need not wait until those who only receive have
+// caught up.
+const (
+	deep       = 16                               // boards
+	boardLines = 8                                // of each
+	boardBlock = boardLines*slotLine - slotBefore // the largest block it holds
+)
 
 // apart is how far, in bytes, things of different writers are kept apart where
 // that costs little: processors fetch the other line of an aligned pair along.
@@ -64,20 +74,21 @@ func planOf(members, most int, shared bool) (plan, error) {
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 // Where things of epoch i begin.
-func (p *plan) smallAt(i epoch.Index) int { return apart/slotLine + i.Region()*p.small }
+func (p *plan) boardAt(i epoch.Index) int { return apart/slotLine + int(i%deep)*boardLines }
+func (p *plan) smallAt(i epoch.Index) int {
+	return apart/slotLine + deep*boardLines + i.Region()*p.small
+}
 func (p *plan) largeAt(i epoch.Index) int {
-	return apart/slotLine + 2*p.small + i.Region()*p.slots*p.large
+	return p.smallAt(0) + 2*p.small + i.Region()*p.slots*p.large
 }
-func (p *plan) rowAt(region int) int {
-	return apart/slotLine + 2*p.small + 2*p.slots*p.large + region*p.row
-}
-func (p *plan) commonAt() int { return p.rowAt(2) }
+func (p *plan) rowAt(region int) int { return p.largeAt(0) + 2*p.slots*p.large + region*p.row }
+func (p *plan) commonAt() int        { return p.rowAt(2) }
 
 func (p *plan) bytes() int64 { return int64(p.lines) * slotLine }
 
 // BlocksRequirement is how many bytes of every member's window OpenBlocks takes at
-// most, for a team of so many members: about 2·members·(64 + maxBytes) or, where
-// ranks share CPUs, 2·(members+1)·maxBytes and 128 KiB. Errors: ErrUsage.
+// most, for a team of so many members: about 8 KiB and 2·members·(64 + maxBytes) or,
+// where ranks share CPUs, 2·(members+1)·maxBytes and 136 KiB. Errors: ErrUsage.
 func BlocksRequirement(members, maxBytes int) (int64, error) {
 	own, err := planOf(members, maxBytes, false)
 	shared, _ := planOf(members, maxBytes, true)

@@ -16,8 +16,8 @@ import (
 	"github.com/symwin/symwin/symmem"
 )
 
-// blockSizes are around every edge: of a word, of a small block, of a line.
-var blockSizes = []int{0, 1, 7, 8, 9, 16, 47, 48, 49, 63, 64, 65, 100, 1000, 1024, 1500}
+// blockSizes are around every edge: of a word, of a small block, of a line, of a board.
+var blockSizes = []int{0, 1, 7, 8, 9, 16, 47, 48, 49, 63, 64, 65, 100, 495, 496, 497, 1000, 1024, 1500}
 
 const mostOfBlocks = 1500
 
@@ -389,36 +389,51 @@ func TestTwoRootsAreFoundOut(t *testing.T) {
 	}
 }
 
-// TestTheRootWaitsForRoom: a root of broadcasts runs ahead of a member that
-// sleeps, but no further than the second region.
+// TestTheRootWaitsForRoom: a root of broadcasts runs ahead of a member that sleeps, as
+// far as there is room and no further: sixteen calls of small blocks, two of others,
+// and of both in turns as far as either lets it.
 func TestTheRootWaitsForRoom(t *testing.T) {
-	release := make(chan struct{})
-	run(t, 3, func(ctx context.Context, w *symmem.World) error {
-		b, err := lla2a.OpenBlocks(ctx, w.Team(), *lla2a.TestCall, 64)
-		if err != nil {
-			return err
-		}
-		if w.Rank() == 1 {
-			<-release
-		}
-		buf := make([]byte, 64)
-		for i := range uint64(6) {
-			if w.Rank() == 0 {
-				fill(buf, i, 0, broadcast, 64)
-				if i == 2 {
-					time.AfterFunc(3*time.Millisecond, func() { close(release) })
+	const small, large = lla2a.BoardBlock, lla2a.BoardBlock + 1
+	for _, c := range []struct {
+		name  string
+		sizes []int // of calls in turns
+		ahead uint64
+	}{
+		{"small", []int{small}, 16},
+		{"large", []int{large}, 2},
+		{"in turns", []int{large, small, small}, 3}, // the second large one waits as if those in between were large
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			release := make(chan struct{})
+			run(t, 3, func(ctx context.Context, w *symmem.World) error {
+				b, err := lla2a.OpenBlocks(ctx, w.Team(), *lla2a.TestCall, large)
+				if err != nil {
+					return err
 				}
-			}
-			if err := b.Broadcast(ctx, callOf(symmem.OpBroadcast, 64, 0), buf, 0); err != nil {
-				return err
-			}
-			want := make([]byte, 64)
-			if fill(want, i, 0, broadcast, 64); !bytes.Equal(buf, want) {
-				return fmt.Errorf("rank %d, broadcast %d: overwritten: %x", w.Rank(), i, buf)
-			}
-		}
-		return b.Close(ctx)
-	})
+				if w.Rank() == 1 {
+					<-release
+				}
+				for i := range uint64(50) {
+					size := c.sizes[i%uint64(len(c.sizes))]
+					buf, want := make([]byte, size), make([]byte, size)
+					fill(want, i, 0, broadcast, size)
+					if w.Rank() == 0 {
+						copy(buf, want)
+						if i == c.ahead {
+							time.AfterFunc(3*time.Millisecond, func() { close(release) })
+						}
+					}
+					if err := b.Broadcast(ctx, callOf(symmem.OpBroadcast, size, 0), buf, 0); err != nil {
+						return err
+					}
+					if !bytes.Equal(buf, want) {
+						return fmt.Errorf("rank %d, broadcast %d: overwritten: %x", w.Rank(), i, buf)
+					}
+				}
+				return b.Close(ctx)
+			})
+		})
+	}
 }
 
 // TestBlocksGiveUp: every wait of every operation ends with its context, saying
@@ -439,7 +454,7 @@ func TestBlocksGiveUp(t *testing.T) {
 			return b.Broadcast(ctx, callOf(symmem.OpBroadcast, 8, 1), buf(8), 1)
 		},
 		"room": func(ctx context.Context, b *lla2a.Blocks) error {
-			for range 2 {
+			for range 16 {
 				if err := b.Broadcast(context.WithoutCancel(ctx), callOf(symmem.OpBroadcast, 8, 0), buf(8), 0); err != nil {
 					return err
 				}

@@ -76,6 +76,9 @@ func (s slots) has(l int, tag uint64) bool { return atomic.LoadUint64(&s.lines[l
 // take begins to fetch so many bytes from line l on, to write them soon.
 func (s slots) take(l, bytes int) { line.TakeLines(&s.lines[l].tag, bytes) }
 
+// fetch begins to fetch so many bytes from line l on, to read them soon.
+func (s slots) fetch(l, bytes int) { line.FetchLines(&s.lines[l].tag, bytes) }
+
 // head says which call the block in the slot belongs to.
 func (s slots) head(l int) uint64 { return s.lines[l].head }
 

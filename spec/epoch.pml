@@ -22,6 +22,7 @@
  *
  * Variants:
  *   LAP=n      tags come round after n epochs (even)
+ *   REGIONS=n  taken in turns, as boards of Blocks are
  *   HALVES     a line is two halves with a tag each, stored and loaded one by one
  *   CELL       an element with one tag: the tag is stored last and loaded first,
  *              and nothing else is tested
@@ -44,24 +45,27 @@
 #define TAG(v)   ((v) == 0 -> 0 : 1 + (EPOCH(v) % LAP))
 #define WRAPS(i) ((i) % LAP == LAP - 1)
 
+#ifndef REGIONS
+#define REGIONS 2
+#endif
 #ifdef MUTANT_ONE_REGION
 #define REGION(i) 0
 #else
-#define REGION(i) ((i) & 1)
+#define REGION(i) ((i) % REGIONS)
 #endif
 
 /* What is stored in a half, and cleared memory is 0. */
 #define HALF(from, i) (1 + (from) + 4 * (i))
 #define EPOCH(v)      (((v) - 1) / 4)
 
-/* Where it is: of each rank a block of two regions, a line for each sender, and
- * a header of two counts. */
+/* Where it is: of each rank a block of some regions, in each a line for each sender,
+ * and a header of two counts. */
 #ifdef MUTANT_ONE_SLOT
 #define SLOT(from) 0
 #else
 #define SLOT(from) (from)
 #endif
-#define BLOCK           (4 * N)
+#define BLOCK           (2 * REGIONS * N)
 #define LINE(to, i, from) (BLOCK * (to) + 2 * (N * REGION(i) + SLOT(from)))
 #define ENDED(r)        (BLOCK * N + (r))
 #define LAPS(r)         (BLOCK * N + N + (r))
@@ -149,7 +153,13 @@ inline hear(from) {
 inline next_to()   { do :: peer < N && !SENDS(i, me, peer) -> peer++ :: else -> break od }
 inline next_from() { do :: peer < N && !RECEIVES(i, peer, me) -> peer++ :: else -> break od }
 
-#define ROOM(to) (i < 2 || heard[to] >= i - 1)
+/* Its receiver has ended the last epoch in which the region was used. */
+#ifdef MUTANT_ROOM_TOO_EARLY
+#define ENOUGH (i - REGIONS)
+#else
+#define ENOUGH (i - (REGIONS - 1))
+#endif
+#define ROOM(to) (i < REGIONS || heard[to] >= ENOUGH)
 
 proctype Rank(byte me) {
 	byte i, peer, heard[N];
@@ -162,7 +172,7 @@ send:	atomic {
 #ifdef MUTANT_NO_ROOM
 	:: atomic { true ->
 #else
-	:: atomic { !ROOM(peer) && memory[ENDED(peer)] >= i - 1 -> heard[peer] = memory[ENDED(peer)] }
+	:: atomic { !ROOM(peer) && memory[ENDED(peer)] >= ENOUGH -> heard[peer] = memory[ENDED(peer)] }
 	:: atomic { ROOM(peer) ->
 #endif
 		store(peer);

@@ -89,11 +89,14 @@ m=epoch.pml
 check $m "epochs, four"                              holds     -DLAST=4
 check $m "epochs, through the wrap"                  holds     -DLAST=5 -DLAP=4
 check $m "epochs, a wrap after every second"         holds     -DLAST=5 -DLAP=2
+check $m "epochs, three regions, through the wrap"     holds     -DLAST=5 -DREGIONS=3 -DBUFFER=2 -DLAP=4
 check $m "epochs, lines of two halves"               holds     -DLAST=3 -DHALVES -DBUFFER=2
 check $m "epochs, elements with one tag"             holds     -DLAST=3 -DCELL -DBUFFER=2
 
 check $m "mutant: one region only"                   deadlock  -DLAST=3 -DMUTANT_ONE_REGION
 check $m "mutant: one way and no look for room"      deadlock  -DLAST=4 -DMUTANT_NO_ROOM -DFIRST=ONEWAY -DTHEN=ONEWAY
+check $m "mutant: room an epoch too early"             deadlock  -DLAST=4 -DMUTANT_ROOM_TOO_EARLY -DFIRST=ONEWAY -DTHEN=ONEWAY
+check $m "mutant: so, with three regions"              deadlock  -DLAST=5 -DREGIONS=3 -DBUFFER=2 -DMUTANT_ROOM_TOO_EARLY -DFIRST=ONEWAY -DTHEN=ONEWAY
 check $m "mutant: two senders of one slot"           assertion -DLAST=3 -DMUTANT_ONE_SLOT
 check $m "mutant: no first barrier at the wrap"      assertion -DLAST=4 -DLAP=2 -DMUTANT_NO_FIRST_BARRIER -DFIRST=SHOUT -DTHEN=DENSE
 check $m "mutant: no second barrier at the wrap"     deadlock  -DLAST=4 -DLAP=2 -DMUTANT_NO_SECOND_BARRIER

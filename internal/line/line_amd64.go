@@ -35,3 +35,8 @@ func PublishRecord(dst, src *[8]uint64)
 //
 //go:noescape
 func TakeLines(p *uint64, bytes int)
+
+// FetchLines is TakeLines for lines to be read (PREFETCHT0).
+//
+//go:noescape
+func FetchLines(p *uint64, bytes int)

@@ -40,3 +40,14 @@ loop:
 	SUBQ $64, CX
 	JG loop
 	RET
+
+// func FetchLines(p *uint64, bytes int)
+TEXT ·FetchLines(SB), NOSPLIT, $0-16
+	MOVQ p+0(FP), AX
+	MOVQ bytes+8(FP), CX
+loop:
+	PREFETCHT0 (AX)
+	ADDQ $64, AX
+	SUBQ $64, CX
+	JG loop
+	RET

@@ -27,3 +27,6 @@ func PublishRecord(dst, src *[8]uint64) {
 
 // TakeLines begins to fetch cache lines for writing, where there is a leaf.
 func TakeLines(p *uint64, bytes int) {}
+
+// FetchLines begins to fetch cache lines for reading, where there is a leaf.
+func FetchLines(p *uint64, bytes int) {}

@@ -62,12 +62,14 @@ func TestRecordsAreWhole(t *testing.T) {
 	<-done
 }
 
-// Fetching lines to write them changes nothing, whatever of the last one is meant.
-func TestTakeLines(t *testing.T) {
+// Fetching lines, to write or to read them, changes nothing, whatever of the last one
+// is meant.
+func TestTakeAndFetchLines(t *testing.T) {
 	memory := noise(1024)
 	want := bytes.Clone(memory)
 	for _, n := range []int{1, 63, 64, 65, 128, 900} {
 		TakeLines((*uint64)(unsafe.Pointer(&memory[64])), n)
+		FetchLines((*uint64)(unsafe.Pointer(&memory[64])), n)
 	}
 	require.Equal(t, want, memory)
 }
