@@ -38,7 +38,7 @@ type plan struct {
 // caught up.
 const (
 	deep       = 16                               // boards
-	boardLines = 8                                // of each
+	boardLines = 18                               // of each
 	boardBlock = boardLines*slotLine - slotBefore // the largest block it holds
 )
 
@@ -87,8 +87,8 @@ func (p *plan) commonAt() int        { return p.rowAt(2) }
 func (p *plan) bytes() int64 { return int64(p.lines) * slotLine }
 
 // BlocksRequirement is how many bytes of every member's window OpenBlocks takes at
-// most, for a team of so many members: about 8 KiB and 2·members·(64 + maxBytes) or,
-// where ranks share CPUs, 2·(members+1)·maxBytes and 136 KiB. Errors: ErrUsage.
+// most, for a team of so many members: about 18 KiB and 2·members·(64 + maxBytes) or,
+// where ranks share CPUs, 2·(members+1)·maxBytes and 146 KiB. Errors: ErrUsage.
 func BlocksRequirement(members, maxBytes int) (int64, error) {
 	own, err := planOf(members, maxBytes, false)
 	shared, _ := planOf(members, maxBytes, true)

@@ -17,7 +17,7 @@ import (
 )
 
 // blockSizes are around every edge: of a word, of a small block, of a line, of a board.
-var blockSizes = []int{0, 1, 7, 8, 9, 16, 47, 48, 49, 63, 64, 65, 100, 495, 496, 497, 1000, 1024, 1500}
+var blockSizes = []int{0, 1, 7, 8, 9, 16, 47, 48, 49, 63, 64, 65, 100, 1000, 1024, 1135, 1136, 1137, 1500}
 
 const mostOfBlocks = 1500
 
