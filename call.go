@@ -58,10 +58,16 @@ func checkRoot(root, n int) error {
 // sameStart tells whether a and b, equally long, are the same memory.
 func sameStart(a, b []byte) bool { return len(a) == 0 || &a[0] == &b[0] }
 
+// canBe reports whether a known call, whose lengths are right, is right in that whole and
+// part are apart, or the part lies in its own place, which is the r-th.
+func canBe(whole, part []byte, r int) bool {
+	return !window.Overlap(whole, part) || sameStart(part, block(whole, r, len(part)))
+}
+
 // apart refuses a part that shares memory with the whole, unless it lies exactly
 // in its own place there, which is what in place means.
 func apart(whole, part, own []byte, names string) error {
-	if !window.Overlap(whole, part) || len(part) == len(own) && &part[0] == &own[0] {
+	if !window.Overlap(whole, part) || sameStart(part, own) {
 		return nil
 	}
 	return usage("%s overlap; in place, the one is exactly this rank's part of the other", names)

@@ -49,8 +49,9 @@ func keyOf(op symmem.Op, by Op, root int, typ uintptr, dst, src []byte) key {
 
 // place is the k-th place where a call may be.
 func (w *key) place(k uint64) uint64 {
-	h := (uint64(w.typ) ^ w.what*0xc2b2ae3d27d4eb4f ^ uint64(w.dst)<<32) * 0x9e3779b97f4a7c15
-	return ((h^uint64(w.src)*0xff51afd7ed558ccd)>>32 + k) % places
+	h := uint64(w.typ) ^ w.what*0xc2b2ae3d27d4eb4f ^ uint64(w.dst)*0x94d049bb133111eb ^ uint64(w.src)*0xff51afd7ed558ccd
+	h = (h ^ h>>29) * 0x9e3779b97f4a7c15
+	return (h>>32 + k) % places
 }
 
 // knownCallOf is what is known of a call on team, or nil.
@@ -86,7 +87,10 @@ func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src []byte,
 	w := keyOf(call.Op, by, call.Root, typ, dst, src)
 	for k := range uint64(tries) {
 		at := &e.known.calls[w.place(k)]
-		if at.Load() != nil {
+		if old := at.Load(); old != nil {
+			if old.key == w && old.call.Root == call.Root {
+				return
+			}
 			continue
 		}
 		c := &knownCall{key: w, call: *call, lines: lines, size: call.EltSize * int(call.Count)}

@@ -148,3 +148,12 @@ func (s *Stream) GivesWay(b *Batch, behind bool) bool {
 	}
 	return s.givesWay(b)
 }
+
+// OnlyWaits asks an edge whether all that is left is to hear of its peer.
+func OnlyWaits(settled, sent, written, read bool) bool {
+	e := edge{settled: settled, done: sent, in: pull, read: read}
+	if written {
+		e.in = push
+	}
+	return e.onlyWaits()
+}

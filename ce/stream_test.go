@@ -583,3 +583,17 @@ func TestCancelledLeavesOthersUnharmed(t *testing.T) {
 		ranktest.Start(t, 3, "cancel").Wait()
 	}
 }
+
+// An edge only waits when this rank has sent its part, and has nothing to read. Until
+// then the own part is copied in pieces, between looks.
+func TestWhoHasToReadDoesMoreThanWait(t *testing.T) {
+	for _, c := range []struct{ settled, sent, written, read, want bool }{
+		{true, true, true, false, true},   // the peer writes here
+		{true, true, false, true, true},   // read already
+		{true, true, false, false, false}, // to be read
+		{true, false, true, false, false}, // to be sent
+		{false, true, true, false, false}, // nothing is known
+	} {
+		require.Equal(t, c.want, ce.OnlyWaits(c.settled, c.sent, c.written, c.read), "%+v", c)
+	}
+}

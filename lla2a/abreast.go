@@ -9,9 +9,10 @@ import "github.com/symwin/symwin/epoch"
 // messages in flight, Zen 5, ns each: 128 bytes 30 and 20, 512 bytes 48 and 34).
 //
 // That delays a message, so it is for streams alone: behind several receives in a row
-// that had to wait, of one sender, in one epoch, without a send in between that one
-// of them may have answered. If it has gained fewer than a few messages the sender
-// is slow by itself, and counting begins anew.
+// that had to wait, of one sender, in one epoch, without a send of this session in
+// between that one of them may have answered. If it has gained fewer than a few
+// messages, by the numbers of their slots, the sender is slow by itself, and counting
+// begins anew.
 type abreast struct {
 	from, j int // the last receive that had to wait
 	in      epoch.Index

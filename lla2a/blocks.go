@@ -16,9 +16,9 @@ import (
 // Each member has two regions of slots, for even and for odd epochs, and in each
 // a slot for every member: number s belongs to member s, who stores there what it
 // sends to this one. The own one, which would carry nothing, is the member's
-// board: what is for everybody is stored once, there, and read by all. Small blocks
-// of rooted calls, of which many may be under way, lie on sixteen other boards, for as
-// many epochs in turns.
+// board: what is for everybody is stored once, there, and read by all. Blocks of
+// rooted calls of up to 1136 bytes, of which many may be under way, lie on one of
+// sixteen more boards, which as many epochs take in turns.
 //
 // When may a member store in epoch i? When all have ended the last one in which the
 // place was read: i−2, or i−16. A block from p in epoch i−1 or later proves that of
@@ -86,7 +86,7 @@ type Blocks struct {
 	first, step int // the line of member 0's slot, and lines to the next member's
 	turn        int // so many epochs later it is used again
 	in          arrivals
-	behind      int // rooted calls in a row that found at once what they waited for
+	behind      int // waits for rooted calls, in a row, that found at once what they waited for
 	room        roomForAll
 	parts       [][]byte // AllReduce's, by member
 }
@@ -254,8 +254,8 @@ func (b *Blocks) AllReduce(ctx context.Context, call *symmem.Record, dst, src []
 
 // Broadcast sends root's buf to every member's buf. len(buf) is at most MaxBytes
 // and the same on all members, root a team rank. The root waits only for members
-// that are two calls behind, or sixteen where the block is small, the others only for
-// the root.
+// that are two calls behind, or sixteen of up to 1136 bytes, the others only for the
+// root.
 func (b *Blocks) Broadcast(ctx context.Context, call *symmem.Record, buf []byte, root int) error {
 	if root == b.me {
 		return b.give(ctx, call, buf, root)
@@ -296,7 +296,7 @@ func (b *Blocks) Scatter(ctx context.Context, call *symmem.Record, dst, src []by
 // dst[r·len(src):], the own block too; the others' dst is not looked at. len(src) is at
 // most MaxBytes and the same on all members, root a team rank; dst holds Size blocks,
 // and src may lie anywhere in it. The root waits for everybody, the others only for
-// members that are two calls behind, or sixteen.
+// members that are two calls behind, or sixteen of up to 1136 bytes.
 func (b *Blocks) Gather(ctx context.Context, call *symmem.Record, dst, src []byte, root int) error {
 	n, me, size := len(b.all), b.me, len(src)
 	if root != me {

@@ -151,7 +151,7 @@ func (b *Blocks) collect(lane *symmem.Lane, call *symmem.Record) {
 // and for reading on the other, and both begin with that some calls before (8 bytes
 // from one to another, in a row of calls, Zen 5, ns: 66 to 50 near, 300 to 95 far).
 
-// takeAhead begins to take the board on which a call like this one stores takenAhead
+// takeAhead begins to take the board on which a call like this one stores, takenAhead
 // calls from now, if nobody reads it any more.
 func (b *Blocks) takeAhead(size int) {
 	if i := b.index + takenAhead; size <= boardBlock && b.heard+deep > uint64(i) {
@@ -295,7 +295,7 @@ func (b *Blocks) newLap(ctx context.Context, lane *symmem.Lane) error {
 	if err := lane.Rendezvous(ctx); err != nil {
 		return err
 	}
-	for i := range epoch.Index(deep) {
+	for i := range epoch.Index(deep) { // every eighth time would do: a lap is no multiple of deep
 		b.mine.clear(b.plan.boardAt(i))
 	}
 	for region := range epoch.Index(2) {

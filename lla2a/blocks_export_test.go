@@ -30,7 +30,8 @@ func (b *Blocks) StartAt(i uint64) {
 	b.heard = i
 	atomic.StoreUint64(b.ended[b.me], i)
 	for _, first := range firstOfLap(b.index) {
-		b.mine.put(b.plan.boardAt(first), 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, boardBlock))
+		// As if eight laps ago: boards are sixteen, and the tags of a lap two less.
+		b.mine.put(b.plan.boardAt(first+epoch.Lap), 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, boardBlock))
 		for s := range b.plan.slots {
 			b.mine.put(b.plan.smallAt(first)+s, 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, smallBlock))
 			b.mine.put(b.plan.largeAt(first)+s*b.plan.large, 0xdeaddeaddeaddead, uint64(first.Tag()), bytes.Repeat([]byte{0xad}, b.plan.most))
@@ -47,7 +48,9 @@ func (b *Blocks) OldTags() (old int) {
 	for s := range b.plan.slots {
 		for region := range epoch.Index(2) {
 			old += int(atomic.LoadUint64(&b.mine.lines[b.plan.smallAt(region)+s].tag) >> 31)
-			old += int(atomic.LoadUint64(&b.mine.lines[b.plan.largeAt(region)+s*b.plan.large].tag) >> 31)
+			if b.plan.large > 0 {
+				old += int(atomic.LoadUint64(&b.mine.lines[b.plan.largeAt(region)+s*b.plan.large].tag) >> 31)
+			}
 		}
 	}
 	return old

@@ -10,7 +10,7 @@ import (
 // plan says where things lie in a member's memory, in lines from the start:
 //
 //	0     how many epochs the member has ended
-//	2     for sixteen epochs in turns: a board for small blocks of rooted calls
+//	2     for sixteen epochs in turns: a board for blocks of rooted calls
 //	then  for even and for odd epochs: slots of one line, one for each member
 //	then  for even and for odd epochs: slots of most bytes, one for each member
 //
@@ -39,7 +39,7 @@ type plan struct {
 const (
 	deep       = 16                               // boards
 	boardLines = 18                               // of each
-	boardBlock = boardLines*slotLine - slotBefore // the largest block it holds
+	boardBlock = boardLines*slotLine - slotBefore // the largest block it holds: 1136 bytes
 )
 
 // apart is how far, in bytes, things of different writers are kept apart where

@@ -34,11 +34,11 @@ func marked(mark string) (pids []int) {
 // for us to read. One that is just becoming another program has none, or what could
 // be read of the old one, and may be kept from the CPU in the middle of that. So
 // that it does not carry a mark is believed of a process that had the same place for
-// its environment before and after the look.
+// its environment before and after the look, and of which all was read.
 func carries(pid int, mark string) bool {
 	entry := []byte("\x00" + markVar + "=" + mark + "\x00")
 	before := placeOfEnvironment(pid)
-	for looks := range patience {
+	for looks := range becomingLooks {
 		environ, err := os.ReadFile(filepath.Join(procDir(pid), "environ"))
 		if err != nil {
 			return false
@@ -47,7 +47,7 @@ func carries(pid int, mark string) bool {
 			return true
 		}
 		after := placeOfEnvironment(pid)
-		if after == before && after != becoming {
+		if after == before && after.settled(len(environ)) {
 			return false
 		}
 		before = after
@@ -56,22 +56,34 @@ func carries(pid int, mark string) bool {
 	return false
 }
 
-// becoming is the place of an environment that has none yet, not even an empty one.
-const becoming = "0"
+// becomingLooks is how many looks, a millisecond apart at last, a process gets to become
+// a program. (There are systems that tell nobody the place of an environment.)
+const becomingLooks = 1000
 
-// placeOfEnvironment is where in its memory a process's environment ends. Those who
-// have none, as they are dead or the kernel's own, have no place either.
-func placeOfEnvironment(pid int) string {
+// place is where in its memory a process's environment lies. All zeros is one that has
+// none yet, not even an empty one: it is in the middle of execve.
+type place struct {
+	start, end uint64
+	none       bool // dead, gone, or the kernel's own
+}
+
+// settled reports whether an environment of so many bytes was all of it.
+func (p place) settled(bytes int) bool {
+	return p.none || p.end != 0 && p.end-p.start == uint64(bytes)
+}
+
+func placeOfEnvironment(pid int) place {
 	const (
-		flags, end       = 6, 48 // fields of proc(5), counted from the state
-		exiting, kernels = 0x4, 0x200000
+		flags, start, end = 6, 47, 48 // fields of proc(5), counted from the state
+		exiting, kernels  = 0x4, 0x200000
 	)
 	fields := statFields(procDir(pid))
 	if len(fields) <= end {
-		return "gone"
+		return place{none: true}
 	}
-	if is, _ := strconv.ParseUint(string(fields[flags]), 10, 64); is&(exiting|kernels) != 0 {
-		return "none"
+	number := func(field int) uint64 { n, _ := strconv.ParseUint(string(fields[field]), 10, 64); return n }
+	if number(flags)&(exiting|kernels) != 0 {
+		return place{none: true}
 	}
-	return string(fields[end])
+	return place{start: number(start), end: number(end)}
 }
