@@ -49,8 +49,9 @@ import (
 //	Gather, Reduce, root   0                         (n−1)·L         the same
 //	Gather, Reduce, others L                         (n−1)/16 up     the same
 //
-// (who is as far ahead as there is room looks in every call, n−1, and of large blocks
-// in every second at least) and beside blocks, heads and tags three words of its own that nobody looks at
+// (who is as far ahead as there is room looks in every call, n−1, and of larger blocks
+// in every second at least), and beside blocks, heads and tags three words of its own
+// that nobody looks at
 // meanwhile: what it calls, in two, and how many epochs it has ended. By rows, of
 // B bytes for each member: n·B/64 lines and four more taken, n·(B/64 + 1) and n/8
 // fetched, 2 locked instructions and one more by the last.

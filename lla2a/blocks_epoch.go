@@ -128,7 +128,7 @@ func (b *Blocks) enterRooted(ctx context.Context, call *symmem.Record, size, hav
 		return nil, fmt.Errorf("%w: root %d of a team of %d", symmem.ErrUsage, root, len(b.all))
 	}
 	lane, err := b.enter(ctx, call, size, have, need)
-	if size <= boardBlock {
+	if err == nil && size <= boardBlock {
 		b.first, b.step, b.turn = b.plan.boardAt(b.index), 0, deep
 	}
 	return lane, err

@@ -569,3 +569,43 @@ func allocations(t *testing.T, shared bool) (allocs float64) {
 	})
 	return allocs
 }
+
+// A second goroutine that is refused leaves the call under way as it is: what that has
+// still to read lies where it did.
+func TestWhoIsRefusedChangesNothing(t *testing.T) {
+	const size = lla2a.BoardBlock // of each; both together lie in a slot, and not on a board
+	inside := make(chan struct{})
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		b, err := lla2a.OpenBlocks(ctx, w.Team(), *lla2a.TestCall, 2*size)
+		if err != nil {
+			return err
+		}
+		call := callOf(symmem.OpScatter, size, 0)
+		if w.Rank() == 0 {
+			src := make([]byte, 2*size)
+			fill(src[size:], 1, 0, 1, size)
+			<-inside
+			return errors.Join(b.Scatter(ctx, call, src[:size], src, 0), b.Close(ctx))
+		}
+		go func() {
+			defer close(inside)
+			over, cancel := context.WithCancel(ctx)
+			cancel() // or it would go in, were it the first
+			for {
+				if err := b.Broadcast(over, callOf(symmem.OpBroadcast, 8, 0), make([]byte, 8), 0); errors.Is(err, symmem.ErrUsage) {
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		got, want := make([]byte, size), make([]byte, size)
+		fill(want, 1, 0, 1, size)
+		if err := b.Scatter(ctx, call, got, nil, 0); err != nil {
+			return err
+		}
+		if !bytes.Equal(got, want) {
+			return fmt.Errorf("got %x", got)
+		}
+		return b.Close(ctx)
+	})
+}
