@@ -71,6 +71,9 @@ func (s *Session[T]) OldTags() (old int) {
 	return old
 }
 
+// Stood is whether the last receive that had to wait stood back.
+func (s *Session[T]) Stood() bool { return s.abreast.stood }
+
 // Looks is how often the session has looked at the header of another member.
 func (s *Session[T]) Looks() int { return s.looks }
 

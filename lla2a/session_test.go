@@ -347,3 +347,25 @@ func TestSendersShareNoLine(t *testing.T) {
 		}
 	}
 }
+
+// Who waits for one sender again and again, and sends nothing, stands back.
+func TestAReceiverAbreastOfItsSenderStandsBack(t *testing.T) {
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		s, err := lla2a.Open[int64](ctx, w.Team(), 16)
+		if err != nil {
+			return err
+		}
+		for k := range 5 { // for what nobody sends
+			if s.Stood() {
+				return fmt.Errorf("at receive %d", k)
+			}
+			if _, err := s.Recv(ranktest.Inside(ctx, context.DeadlineExceeded), 1-w.Rank(), k); err == nil {
+				return errors.New("nobody has sent that")
+			}
+		}
+		if !s.Stood() {
+			return errors.New("not at the fifth receive")
+		}
+		return s.Close(ctx)
+	})
+}
