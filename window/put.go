@@ -13,7 +13,7 @@ import (
 //
 // Nobody is woken: nothing can wait for plain elements.
 //
-// The first one of 32 KiB or more finds out how this processor copies best, for some
+// The first one of 4 KiB or more finds out how this processor copies best, for some
 // hundred µs; the first of megabytes, for some milliseconds.
 //
 // Errors, before anything is stored: symmem.ErrUsage for a place that does not

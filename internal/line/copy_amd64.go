@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// The leaves move n bytes, a positive multiple of copyStep; those that stream
-// (past the caches) want dst aligned to a cache line, and end with a fence. Those
-// with times, which is positive too, do it so often.
+// The leaves move n bytes, a positive multiple of copyStep, but for copyAVX512, of
+// which it is 64 or more. Those that stream (past the caches) want dst aligned to a
+// cache line, and end with a fence. Those with times, which is positive too, do it so
+// often.
 //
 //go:noescape
 func copyAVX2(dst, src *byte, n, times int)
@@ -43,16 +44,18 @@ const (
 	lineBytes = 64
 )
 
-// haveAVX512 asks for the foundation alone: loads and stores of 64 bytes.
-var haveAVX2, haveAVX512 = cpu.X86.HasAVX2, cpu.X86.HasAVX512F
+// haveAVX512 asks for the foundation alone: loads and stores of 64 bytes. Processors
+// that lower their clock for them have no VBMI either.
+var haveAVX2, haveAVX512, slows = cpu.X86.HasAVX2, cpu.X86.HasAVX512F, !cpu.X86.HasAVX512VBMI
 
 func leaves() []CopyLoop {
 	list := []CopyLoop{{Name: "rep movsb", Copy: byRep}}
 	if haveAVX2 {
-		list = append(list, CopyLoop{"avx2", byAVX2, copyAVX2}, CopyLoop{Name: "avx2 streaming", Copy: byAVX2Streaming})
+		list = append(list, CopyLoop{Name: "avx2", Copy: byAVX2, again: copyAVX2}, CopyLoop{Name: "avx2 streaming", Copy: byAVX2Streaming})
 	}
 	if haveAVX512 {
-		list = append(list, CopyLoop{"avx512", byAVX512, copyAVX512}, CopyLoop{Name: "avx512 streaming", Copy: byAVX512Streaming})
+		list = append(list, CopyLoop{Name: "avx512", Copy: byAVX512, Slows: slows, again: copyAVX512},
+			CopyLoop{Name: "avx512 streaming", Copy: byAVX512Streaming, Slows: slows})
 	}
 	return list
 }
@@ -85,10 +88,14 @@ func byAVX2Streaming(dst, src []byte) {
 }
 
 func byAVX512(dst, src []byte) {
-	if atOnce(dst, src) {
+	dst = dst[:len(src)]
+	switch {
+	case len(src) < lineBytes:
+		copy(dst, src)
+	case len(src) <= copyPiece:
 		copyAVX512(&dst[0], &src[0], len(src), 1)
-	} else {
-		byLeaf(func(dst, src *byte, n int) { copyAVX512(dst, src, n, 1) }, dst, src)
+	default:
+		inPieces(dst, src, byAVX512)
 	}
 }
 

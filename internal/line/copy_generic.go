@@ -11,7 +11,3 @@ func fill(b []byte, word uint64) { fillWords(b, word) }
 func atOnce(dst, src []byte) bool { return false }
 
 func again(leaf func(dst, src *byte, n, times int), dst, src []byte, times int) {}
-
-// Copy copies src to the beginning of dst, which is at least as long and does not
-// overlap it. It may be called concurrently.
-func Copy(dst, src []byte) { copy(dst, src) }

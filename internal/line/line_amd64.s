@@ -30,24 +30,22 @@ TEXT ·PublishRecord(SB), NOSPLIT, $0-16
 	MOVQ DX, 56(DI)
 	RET
 
-// func TakeLines(p *uint64, bytes int)
-TEXT ·TakeLines(SB), NOSPLIT, $0-16
-	MOVQ p+0(FP), AX
-	MOVQ bytes+8(FP), CX
-loop:
-	BYTE $0x0f; BYTE $0x0d; BYTE $0x08 // PREFETCHW (AX)
-	ADDQ $64, AX
-	SUBQ $64, CX
-	JG loop
+// LINES is a leaf that does something to each cache line of so many bytes from p on.
+#define LINES(NAME, SOMETHING) \
+TEXT NAME(SB), NOSPLIT, $0-16; \
+	MOVQ p+0(FP), AX; \
+	MOVQ bytes+8(FP), CX; \
+loop: \
+	SOMETHING; \
+	ADDQ $64, AX; \
+	SUBQ $64, CX; \
+	JG   loop; \
 	RET
 
+#define PREFETCHW BYTE $0x0f; BYTE $0x0d; BYTE $0x08 // of (AX)
+
+// func TakeLines(p *uint64, bytes int)
+LINES(·TakeLines, PREFETCHW)
+
 // func FetchLines(p *uint64, bytes int)
-TEXT ·FetchLines(SB), NOSPLIT, $0-16
-	MOVQ p+0(FP), AX
-	MOVQ bytes+8(FP), CX
-loop:
-	PREFETCHT0 (AX)
-	ADDQ $64, AX
-	SUBQ $64, CX
-	JG loop
-	RET
+LINES(·FetchLines, PREFETCHT0 (AX))
