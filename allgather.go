@@ -36,7 +36,7 @@ func newAllGather[T any](ctx context.Context, team *Team, dst, src []T) error {
 		err = checkBlocks("dst", len(dst), "src", len(src), team.Size())
 	}
 	if err == nil {
-		err = apart(to, from, block(to, team.Rank(), len(from)), "dst and src")
+		err = apart(to, from, team.Rank(), "dst and src")
 	}
 	if err == nil {
 		err = allGather(ctx, team, &call, to, from)

@@ -58,16 +58,15 @@ func checkRoot(root, n int) error {
 // sameStart tells whether a and b, equally long, are the same memory.
 func sameStart(a, b []byte) bool { return len(a) == 0 || &a[0] == &b[0] }
 
-// canBe reports whether a known call, whose lengths are right, is right in that whole and
-// part are apart, or the part lies in its own place, which is the r-th.
+// canBe reports whether a part shares no memory with the whole, or lies exactly in
+// its own place there, which is the r-th and what in place means.
 func canBe(whole, part []byte, r int) bool {
 	return !window.Overlap(whole, part) || sameStart(part, block(whole, r, len(part)))
 }
 
-// apart refuses a part that shares memory with the whole, unless it lies exactly
-// in its own place there, which is what in place means.
-func apart(whole, part, own []byte, names string) error {
-	if !window.Overlap(whole, part) || sameStart(part, own) {
+// apart refuses what cannot be.
+func apart(whole, part []byte, r int, names string) error {
+	if canBe(whole, part, r) {
 		return nil
 	}
 	return usage("%s overlap; in place, the one is exactly this rank's part of the other", names)

@@ -45,7 +45,7 @@ func newGather[T any](ctx context.Context, team *Team, dst, src []T, root int) e
 	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
 	if err == nil && team.Rank() == root {
 		if err = checkBlocks("dst", len(dst), "src", len(src), team.Size()); err == nil {
-			err = apart(to, from, block(to, root, len(from)), "dst and src")
+			err = apart(to, from, root, "dst and src")
 		}
 	}
 	if err == nil {

@@ -40,7 +40,7 @@ const (
 // does not have is ErrUsage. Otherwise as Gather. MPI_Reduce.
 func Reduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, root int) error {
 	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
-	if e, c := knownCallOf(team, symmem.OpReduce, op, root, typeWord[T](), to, from); c != nil && (sameStart(to, from) || !window.Overlap(to, from)) {
+	if e, c := knownCallOf(team, symmem.OpReduce, op, root, typeWord[T](), to, from); c != nil && canBe(to, from, 0) {
 		return named(symmem.OpReduce, e.blocks.Reduce(ctx, &c.call, to, from, root, c.into))
 	}
 	return newReduce[T](ctx, team, dst, src, op, root)
@@ -74,7 +74,7 @@ func newReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, r
 // Rabenseifner's: each rank reduces a share, which then all gather.
 func AllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
 	to, from := window.Raw(dst), window.Raw(src)
-	if e, c := knownCallOf(team, symmem.OpAllReduce, op, 0, typeWord[T](), to, from); c != nil && (sameStart(to, from) || !window.Overlap(to, from)) {
+	if e, c := knownCallOf(team, symmem.OpAllReduce, op, 0, typeWord[T](), to, from); c != nil && canBe(to, from, 0) {
 		return named(symmem.OpAllReduce, e.blocks.AllReduce(ctx, &c.call, to, from, c.into))
 	}
 	return newAllReduce[T](ctx, team, dst, src, op)
@@ -109,7 +109,7 @@ func ReduceScatter[T Number](ctx context.Context, team *Team, dst, src []T, op O
 	}
 	to, from := window.Raw(dst), window.Raw(src)
 	if err == nil {
-		err = apart(from, to, block(from, team.Rank(), len(to)), "src and dst")
+		err = apart(from, to, team.Rank(), "src and dst")
 	}
 	if err == nil {
 		err = reduceScatter(ctx, team, &call, by, to, from)
@@ -132,7 +132,7 @@ func checkVectors(dst, src int, to, from []byte) error {
 	if dst != src {
 		return usage("dst has %d elements, src %d; they have to be equally long", dst, src)
 	}
-	return apart(to, from, to, "dst and src")
+	return apart(to, from, 0, "dst and src")
 }
 
 // fold is the arithmetic of a reduction, as the copy engine calls it for one

@@ -35,7 +35,7 @@ func newScatter[T any](ctx context.Context, team *Team, dst, src []T, root int) 
 	to, from := window.Raw(dst), atRoot(team, root, window.Raw(src))
 	if err == nil && team.Rank() == root {
 		if err = checkBlocks("src", len(src), "dst", len(dst), team.Size()); err == nil {
-			err = apart(from, to, block(from, root, len(to)), "src and dst")
+			err = apart(from, to, root, "src and dst")
 		}
 	}
 	if err == nil {
