@@ -86,8 +86,7 @@ lint: ## gofmt, go vet (also without assembly) and staticcheck
 fuzz: ## every fuzz target for FUZZTIME (30s); new inputs stay in the go tool's cache
 	@set -e; for dir in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do \
 		for target in $$(grep -ho '^func Fuzz[A-Za-z0-9]*' $$dir/*_test.go | cut -d' ' -f2); do \
-			echo "$(GO) test -run ^$$ -fuzz ^$$target\$$ -fuzztime $(FUZZTIME) $$dir"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$dir; \
+			sh tools/fuzz.sh "$(GO)" $$target $$dir $(FUZZTIME); \
 		done; \
 	done
 
