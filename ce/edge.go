@@ -287,7 +287,7 @@ func (e *edge) send() bool {
 		if then-e.credit() > uint64(e.s.ring.share) {
 			return false
 		}
-		copy(e.target[off:], e.src[:n])
+		window.Copy(e.target[off:], e.src[:n])
 		e.src, e.owed = e.src[n:], then
 		e.done = len(e.src) == 0
 	}

@@ -47,7 +47,7 @@ const (
 // of 1 MiB 292 / 276 / 277 / 350; 8 ranks on 2 CPUs with 256 KiB / 512 KiB / 2 MiB:
 // 64 KiB 437 / 408 / 520).
 func stagingFor(n int) int64 {
-	if topo.AMD() {
+	if topo.AMD() > 0 {
 		return 2 * topo.L2()
 	}
 	return min(int64(max(n-1, 1))*smallShare, topo.L2()/2)

@@ -1,5 +1,7 @@
 package lla2a
 
+import "github.com/symwin/symwin/window"
+
 // arrivals is the Condition that blocks have come into slots: one member's, or
 // all others'. It copies each as soon as it is there.
 type arrivals struct {
@@ -55,7 +57,7 @@ func (a *arrivals) Look() bool {
 			return true
 		}
 		if a.dst != nil {
-			copy(a.place(), from.block(l, a.size))
+			window.Copy(a.place(), from.block(l, a.size))
 		}
 		a.left--
 		if a.next++; a.next == len(b.all) {

@@ -288,7 +288,7 @@ func (b *Blocks) Scatter(ctx context.Context, call *symmem.Record, dst, src []by
 		return err
 	}
 	if err = b.receiveRooted(ctx, lane); err == nil {
-		copy(dst, b.all[root].block(b.first+root*b.step, n*size)[me*size:])
+		window.Copy(dst, b.all[root].block(b.first+root*b.step, n*size)[me*size:][:size])
 	}
 	return b.end(ctx, lane, err)
 }

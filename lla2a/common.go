@@ -6,6 +6,7 @@ import (
 
 	"github.com/symwin/symwin/internal/line"
 	shmsync "github.com/symwin/symwin/sync"
+	"github.com/symwin/symwin/window"
 )
 
 // common is how the members exchange where ranks share CPUs: each stores once, in a
@@ -110,7 +111,7 @@ func (c *common) row(region, r, size int) []byte {
 
 // put stores the own row and reports whether it was the last one.
 func (c *common) put(region int, head uint64, p []byte) (last bool) {
-	copy(c.row(region, c.me, len(p)), p)
+	window.Copy(c.row(region, c.me, len(p)), p)
 	c.heads(region)[c.me] = head
 	c.met++
 	c.tally.Expect(c.met*uint64(c.plan.members), c.met)
@@ -141,6 +142,6 @@ func (c *common) gather(dst []byte, region, bytes, at, size int) {
 		return
 	}
 	for r := range c.all {
-		copy(dst[r*size:(r+1)*size], c.row(region, r, bytes)[at:])
+		window.Copy(dst[r*size:(r+1)*size], c.row(region, r, bytes)[at:][:size])
 	}
 }

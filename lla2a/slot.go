@@ -5,6 +5,7 @@ import (
 
 	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/internal/line"
+	"github.com/symwin/symwin/window"
 )
 
 // A slot holds one block of bytes, in one or more cache lines. Its first line is
@@ -60,7 +61,7 @@ type slots struct {
 func (s slots) put(l int, head, tag uint64, p []byte) {
 	at := &s.lines[l]
 	if len(p) > smallBlock {
-		copy(s.bytes[(l+1)*slotLine:], p[smallBlock:]) // blind
+		window.Copy(s.bytes[(l+1)*slotLine:], p[smallBlock:]) // blind
 		p = p[:smallBlock]
 	}
 	copy(at.block[:], p) // blind

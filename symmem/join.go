@@ -334,7 +334,7 @@ func (w *World) policy() shmsync.Policy {
 	if w.r.crowded(w.rank) {
 		return shmsync.Policy{}
 	}
-	return shmsync.Policy{Spin: shmsync.DefaultSpin, Pausing: topo.AMD()}
+	return shmsync.Policy{Spin: shmsync.DefaultSpin, Pausing: topo.AMD() > 0}
 }
 
 // crowded reports whether rank shares its CPUs with more ranks than they are.

@@ -9,34 +9,47 @@ import (
 	"github.com/symwin/symwin/internal/topo"
 )
 
-// Copy copies src to the beginning of dst, which is at least as long, as suits
-// data that is in the caches. Overlapping memory is copied right, as by copy.
+// Copy copies src to the beginning of dst, which is at least as long, as suits few bytes,
+// tens of KiB, that go from one rank to another: both processors' caches hold them, and
+// what takes time is the lines' way between the two. It copies overlapping memory right,
+// as copy does.
 func Copy(dst, src []byte) {
-	switch {
-	case len(src) < leastCopy || Overlap(dst, src):
+	if len(src) < wholeLines {
 		copy(dst, src)
 		return
-	case len(src) <= firstLevel:
-		first()(dst, src)
-		return
 	}
-	for len(src) > pieceBytes {
+	near()(dst, src)
+}
+
+// wholeLines is from where on it pays to take lines from another processor without what
+// is in them, as "rep movsb" can, which takes 20 ns to get going. How much, depends on
+// where they are: if the receiver does not read what it receives, they have never left
+// the sender. Zen 5, ns, Go's copy and "rep movsb", near, where the program leaves the
+// data alone, where it reads it, and where it writes it, too:
+//
+//	put of 4 KiB                        90 and 101   239 and 233   260 and 214
+//	       8 KiB                       112 and 123   468 and 293   510 and 317
+//	       16 KiB                      165 and 171   882 and 470   939 and 543
+//	broadcast of 4 KiB in lines        145 and 210                 167 and 237
+//	             8 KiB                 303 and 203   325 and 258   341 and 262
+//
+// Far, a broadcast of 8 KiB in lines takes 1400 and 560, of 32 KiB 4760 and 1330.
+// (Registers of 64 bytes are faster only where the data is left alone, put of 8 KiB 103,
+// and else slower than Go's copy: all-to-all of 4 KiB, read, 441 and 386.)
+const wholeLines = 6 << 10
+
+// nearBytes is how many bytes an operation touches from which on it counts which cache
+// they fit.
+const nearBytes = 64 << 10
+
+// pieces copies by Go's copy, in pieces if the memory does not overlap.
+func pieces(dst, src []byte) {
+	for len(src) > pieceBytes && !Overlap(dst[:len(src)], src) {
 		copy(dst[:pieceBytes], src)
 		dst, src = dst[pieceBytes:], src[pieceBytes:]
 	}
 	copy(dst, src)
 }
-
-// leastCopy is from where on it pays to ask how a copy is best done, firstLevel the
-// most of which source and destination stay in a cache of the first level.
-const (
-	leastCopy  = 4 << 10
-	firstLevel = 24 << 10
-)
-
-// nearBytes is how many bytes an operation touches from which on near has been seen
-// to be faster than Go's copy.
-const nearBytes = 64 << 10
 
 // pieceBytes is the longest single copy. At exactly 1 MiB Go's memmove turns to
 // streaming stores, which go past the caches to memory: 27 GB/s where ordinary
@@ -45,8 +58,8 @@ const nearBytes = 64 << 10
 const pieceBytes = 1<<20 - 4096
 
 // CopyLoop is how to copy in an operation that touches so many bytes here, sources
-// and destinations, while so many ranks in all do the same. As Copy, it copies
-// overlapping memory right.
+// and destinations, while so many ranks in all do the same. It copies overlapping
+// memory right, as copy does.
 //
 // Cascade Lake, GB/s copied by each of two ranks at once, by the bytes that one
 // of them copies:
@@ -70,10 +83,10 @@ func CopyLoop(bytes int64, ranks int) func(dst, src []byte) {
 		return Copy
 	case bytes <= topo.L2()/2:
 		return near()
-	case all <= topo.L3()/2, all <= topo.L3() && topo.AMD():
+	case all <= topo.L3()/2, all <= topo.L3() && topo.AMD() > 0:
 		return middle() // Zen 5, all-to-all of 4 MiB: 268 µs by Go's copy, 218 by rep movsb
 	case all <= topo.L3():
-		return Copy
+		return pieces
 	}
 	return far()
 }
@@ -85,71 +98,59 @@ var far = sync.OnceValue(func() func(dst, src []byte) {
 			return whereApart(l.Copy)
 		}
 	}
-	return Copy
+	return pieces
 })
 
-// first is the loop for what fits a cache of the first level, near for what fits the
-// own and not that, middle for what fits the shared one and not the own. Alone, one rank
-// may find "rep movsb" no faster in the middle, where two at once do: there, on AMD's
-// processors, it need not be.
-//
-// In the first level registers of 64 bytes take two thirds of the time of Go's copy,
-// which uses 32 (Zen 5, ns: 4 KiB 30 and 20, 8 KiB 56 and 38, 16 KiB 112 and 73).
+// near is the loop for what fits the own cache, middle for what fits the shared one and
+// not that. Alone, one rank may find "rep movsb" no faster in the middle, where two at
+// once do: there, on AMD's processors, it need not be.
 var (
-	first = sync.OnceValue(func() func(dst, src []byte) {
-		whole := func(dst, src []byte) { copy(dst, src) }
-		return fastest(leastCopy, whole, "avx512", clearly)
-	})
-	near   = sync.OnceValue(func() func(dst, src []byte) { return whereApart(fastest(64<<10, Copy, "rep movsb", clearly)) })
+	near   = sync.OnceValue(func() func(dst, src []byte) { return fastest(64<<10, clearly) })
 	middle = sync.OnceValue(func() func(dst, src []byte) {
 		byRep := clearly
-		if topo.AMD() {
+		if topo.AMD() > 0 {
 			byRep = 1 / clearly
 		}
-		return whereApart(fastest(2<<20, Copy, "rep movsb", byRep))
+		return fastest(2<<20, byRep)
 	})
 )
 
 // clearly is what a loop takes of another one's time if it is clearly faster.
 const clearly = 0.95
 
-// fastest is the loop for copies of so many bytes: Go's, unless the named one takes less
-// than most of its time, or AVX2 is clearly faster than either. It takes a few hundred
+// fastest is the loop for copies of so many bytes: Go's, unless "rep movsb" takes less
+// than byRep of its time, or AVX2 is clearly faster than either. It takes a few hundred
 // µs to find out, of 2 MiB some milliseconds.
 //
 // Many copies go before those that count: on Zen 5 the vector loops take 0.57 µs for
 // the first fifty copies of 64 KiB, as "rep movsb" does, and 0.73 from then on.
-func fastest(size int, goes func(dst, src []byte), name string, most float64) func(dst, src []byte) {
-	atMost := map[string]float64{"avx2": clearly, name: most}
-	loops := slices.DeleteFunc(line.CopyLoops(), func(l line.CopyLoop) bool { return atMost[l.Name] == 0 || l.Slows })
+func fastest(size int, byRep float64) func(dst, src []byte) {
+	most := map[string]float64{"rep movsb": byRep, "avx2": clearly}
+	loops := slices.DeleteFunc(line.CopyLoops(), func(l line.CopyLoop) bool { return most[l.Name] == 0 })
 	if len(loops) == 0 {
-		return goes
+		return pieces
 	}
 	dst, src := make([]byte, size), make([]byte, size)
 	line.Fill(src, 1)
 	for range (16 << 20) / size {
-		goes(dst, src)
+		pieces(dst, src)
 	}
-	best, least := goes, usual(goes, dst, src)
+	best, least := pieces, usual(pieces, dst, src)
 	for _, l := range loops {
-		if took := usual(l.Copy, dst, src); float64(took) < atMost[l.Name]*float64(least) {
-			best, least = l.Copy, min(least, took)
+		if took := usual(l.Copy, dst, src); float64(took) < most[l.Name]*float64(least) {
+			best, least = whereApart(l.Copy), min(least, took)
 		}
 	}
 	return best
 }
 
 // usual is how long a copy takes that nothing disturbs: what a quarter of some stay
-// below; of short ones, so many at a time that the clock can tell. (Of 2 MiB by "rep
-// movsb" the first few take twice as long behind another loop.)
+// below. (Of 2 MiB by "rep movsb" the first few take twice as long behind another loop.)
 func usual(f func(dst, src []byte), dst, src []byte) time.Duration {
-	times := max((64<<10)/len(src), 1)
-	took := make([]time.Duration, 12+(1<<20)/(len(src)*times))
+	took := make([]time.Duration, 12+(1<<20)/len(src))
 	for i := range took {
 		start := time.Now()
-		for range times {
-			f(dst, src)
-		}
+		f(dst, src)
 		took[i] = time.Since(start)
 	}
 	slices.Sort(took)
@@ -160,8 +161,8 @@ func usual(f func(dst, src []byte), dst, src []byte) time.Duration {
 // long enough for it.
 func whereApart(f func(dst, src []byte)) func(dst, src []byte) {
 	return func(dst, src []byte) {
-		if len(src) < leastCopy || Overlap(dst[:len(src)], src) {
-			Copy(dst, src)
+		if len(src) < wholeLines || Overlap(dst[:len(src)], src) {
+			copy(dst, src)
 			return
 		}
 		f(dst, src)
@@ -170,14 +171,9 @@ func whereApart(f func(dst, src []byte)) func(dst, src []byte) {
 
 // put copies what one Put or Get moves.
 func put(dst, src []byte) {
-	if len(src) <= nearPut {
+	if len(src) < nearBytes/2 {
 		Copy(dst, src)
 		return
 	}
 	CopyLoop(2*int64(len(src)), 2)(dst, src)
 }
-
-// nearPut is what needs no thought. (By near, half a round trip of PutSignal on Zen 5:
-// 32 KiB 0.42 to 0.27 µs, and where the program writes and reads it too, 1.55 to 1.14;
-// 64 KiB 0.79 to 0.63 and 3.3 to 2.0.)
-const nearPut = nearBytes/2 - 1

@@ -56,7 +56,7 @@ func (b *block) putSignal(to, off, n int, src []byte, idx int) bool {
 		return false
 	}
 	dst := b.data[to][int64(off)*b.eltSize:]
-	if len(src) < leastCopy {
+	if len(src) < wholeLines {
 		copy(dst, src)
 	} else {
 		put(dst, src)

@@ -25,17 +25,32 @@ func cacheOr(level int, otherwise int64) int64 {
 	return otherwise
 }
 
-// AMD reports whether the processor is AMD's, where it is told.
-var AMD = sync.OnceValue(func() bool {
+// AMD is the family of AMD's processor: 25 is Zen 3 and Zen 4, 26 is Zen 5. It is 0 if
+// the processor is another's, or nobody tells.
+var AMD = sync.OnceValue(func() int {
 	info, err := os.Open("/proc/cpuinfo")
 	if err != nil {
-		return false
+		return 0
 	}
 	defer info.Close()
 	var head [4096]byte // the first processor's lines
 	n, _ := io.ReadFull(info, head[:])
-	return strings.Contains(string(head[:n]), "AuthenticAMD")
+	return amdFamily(string(head[:n]))
 })
+
+func amdFamily(cpuinfo string) int {
+	if !strings.Contains(cpuinfo, "AuthenticAMD") {
+		return 0
+	}
+	for l := range strings.Lines(cpuinfo) {
+		name, value, _ := strings.Cut(l, ":")
+		if strings.TrimSpace(name) == "cpu family" {
+			family, _ := strconv.Atoi(strings.TrimSpace(value))
+			return max(family, 1)
+		}
+	}
+	return 1
+}
 
 // Cache is the size in bytes of the data cache of the given level that serves
 // cpu, from sys, the tree that Linux mounts at /sys; 0 where it is not told.
