@@ -141,7 +141,7 @@ var crossoversAMD = []crossover{
 var crossoversZen5 = []crossover{
 	{symmem.OpAllToAll, 2, 4 << 10, always},
 	{symmem.OpAllGather, 2, 4 << 10, always},
-	{symmem.OpGather, 2, 8 << 10, always},
+	{symmem.OpGather, 2, 16 << 10, always},
 	{symmem.OpGather, many, 32 << 10, always},
 	{symmem.OpScatter, 2, 8 << 10, always},
 	{symmem.OpBroadcast, 2, 16 << 10, always},

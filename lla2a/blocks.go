@@ -45,7 +45,7 @@ import (
 //	AllGather, AllReduce   L                         (n−1)·L         the same
 //	Broadcast, root        L                         (n−1)/16 up     the same
 //	Broadcast, others      0                         L               the same
-//	Scatter                as Broadcast, of a block of all parts
+//	Scatter                as Broadcast, of a block of the others' parts
 //	Gather, Reduce, root   0                         (n−1)·L         the same
 //	Gather, Reduce, others L                         (n−1)/16 up     the same
 //
@@ -199,7 +199,7 @@ func (b *Blocks) AllGather(ctx context.Context, call *symmem.Record, dst, src []
 		b.next()
 		return b.heardAll(ctx, lane, err)
 	}
-	if err := b.post(ctx, lane, call, src); err != nil {
+	if err := b.post(ctx, lane, call, src, nil); err != nil {
 		return lane.Leave(err)
 	}
 	b.in.expectAll(dst, size, true)
@@ -232,7 +232,7 @@ func (b *Blocks) AllReduce(ctx context.Context, call *symmem.Record, dst, src []
 		}
 		b.next()
 	} else {
-		if err := b.post(ctx, lane, call, src); err != nil {
+		if err := b.post(ctx, lane, call, src, nil); err != nil {
 			return lane.Leave(err)
 		}
 		b.in.expectAll(nil, size, true)
@@ -259,7 +259,7 @@ func (b *Blocks) AllReduce(ctx context.Context, call *symmem.Record, dst, src []
 // root.
 func (b *Blocks) Broadcast(ctx context.Context, call *symmem.Record, buf []byte, root int) error {
 	if root == b.me {
-		return b.give(ctx, call, buf, root)
+		return b.give(ctx, call, buf, nil, root)
 	}
 	lane, err := b.takeFrom(ctx, call, buf, len(buf), root)
 	if err != nil {
@@ -277,18 +277,22 @@ func (b *Blocks) Scatter(ctx context.Context, call *symmem.Record, dst, src []by
 		if len(src) != n*size {
 			return b.misuse(size, len(src), n*size)
 		}
-		err := b.give(ctx, call, src, root)
+		err := b.give(ctx, call, src[:me*size], src[(me+1)*size:], root)
 		if err == nil {
 			copy(dst, src[me*size:(me+1)*size])
 		}
 		return err
 	}
-	lane, err := b.takeFrom(ctx, call, nil, n*size, root)
+	lane, err := b.takeFrom(ctx, call, nil, (n-1)*size, root)
 	if err != nil {
 		return err
 	}
 	if err = b.receiveRooted(ctx, lane); err == nil {
-		window.Copy(dst, b.all[root].block(b.first+root*b.step, n*size)[me*size:][:size])
+		at := me * size // of what root stored, which is not its own part
+		if me > root {
+			at -= size
+		}
+		window.Copy(dst, b.all[root].block(b.first+root*b.step, (n-1)*size)[at:][:size])
 	}
 	return b.end(ctx, lane, err)
 }
@@ -301,7 +305,7 @@ func (b *Blocks) Scatter(ctx context.Context, call *symmem.Record, dst, src []by
 func (b *Blocks) Gather(ctx context.Context, call *symmem.Record, dst, src []byte, root int) error {
 	n, me, size := len(b.all), b.me, len(src)
 	if root != me {
-		return b.give(ctx, call, src, root)
+		return b.give(ctx, call, src, nil, root)
 	}
 	lane, err := b.enterRooted(ctx, call, size, len(dst), n*size, root)
 	if err != nil {
@@ -318,7 +322,7 @@ func (b *Blocks) Gather(ctx context.Context, call *symmem.Record, dst, src []byt
 func (b *Blocks) Reduce(ctx context.Context, call *symmem.Record, dst, src []byte, root int, reduce func(dst []byte, parts ...[]byte)) error {
 	size := len(src)
 	if root != b.me {
-		return b.give(ctx, call, src, root)
+		return b.give(ctx, call, src, nil, root)
 	}
 	lane, err := b.enterRooted(ctx, call, size, len(dst), size, root)
 	if err != nil {

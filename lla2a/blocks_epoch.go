@@ -79,29 +79,30 @@ func (b *Blocks) makeRoom(ctx context.Context, lane *symmem.Lane, call *symmem.R
 	return nil
 }
 
-// post stores what is for everybody on the own board.
-func (b *Blocks) post(ctx context.Context, lane *symmem.Lane, call *symmem.Record, p []byte) error {
+// post stores what is for everybody on the own board: p, and q behind it.
+func (b *Blocks) post(ctx context.Context, lane *symmem.Lane, call *symmem.Record, p, q []byte) error {
 	if !b.mayStore() {
 		if err := b.makeRoom(ctx, lane, call); err != nil {
 			return err
 		}
 	}
-	b.mine.put(b.first+b.me*b.step, b.head, b.tag, p)
+	b.mine.putTwo(b.first+b.me*b.step, b.head, b.tag, p, q)
 	lane.Name(call)
 	return nil
 }
 
 // give is the call of a member that others hear from and that hears from nobody: of
-// root where all comes from it, of all but root where all goes there.
-func (b *Blocks) give(ctx context.Context, call *symmem.Record, p []byte, root int) error {
-	lane, err := b.enterRooted(ctx, call, len(p), 0, 0, root)
+// root where all comes from it, of all but root where all goes there. It gives p, and q
+// behind it.
+func (b *Blocks) give(ctx context.Context, call *symmem.Record, p, q []byte, root int) error {
+	lane, err := b.enterRooted(ctx, call, len(p)+len(q), 0, 0, root)
 	if err != nil {
 		return err
 	}
-	if err := b.post(ctx, lane, call, p); err != nil {
+	if err := b.post(ctx, lane, call, p, q); err != nil {
 		return lane.Leave(err)
 	}
-	b.takeAhead(len(p))
+	b.takeAhead(len(p) + len(q))
 	lane.Publish()
 	b.next()
 	return b.end(ctx, lane, nil)

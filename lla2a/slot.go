@@ -70,6 +70,17 @@ func (s slots) put(l int, head, tag uint64, p []byte) {
 	line.StoreRelease64(&at.tag, tag) // blind
 }
 
+// putTwo is put of a block that is p, and q behind it.
+func (s slots) putTwo(l int, head, tag uint64, p, q []byte) {
+	if len(p) == 0 {
+		p, q = q, nil
+	}
+	if len(q) > 0 {
+		window.Copy(s.bytes[l*slotLine+slotBefore+len(p):], q) // blind
+	}
+	s.put(l, head, tag, p)
+}
+
 // has reports whether the slot holds the block of the epoch with this tag. If it
 // does, head and block may be read.
 func (s slots) has(l int, tag uint64) bool { return atomic.LoadUint64(&s.lines[l].tag) == tag }
