@@ -144,7 +144,6 @@ var crossoversZen5 = []crossover{
 	{symmem.OpGather, 2, 16 << 10, always},
 	{symmem.OpGather, many, 32 << 10, always},
 	{symmem.OpScatter, 2, 8 << 10, always},
-	{symmem.OpBroadcast, 2, 16 << 10, always},
 	{symmem.OpReduceScatter, 2, 8 << 10, always},
 }
 
