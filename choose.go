@@ -90,7 +90,7 @@ var crossovers = sync.OnceValue(func() []crossover { return crossoversOf(topo.AM
 
 func crossoversOf(amd int) []crossover {
 	switch {
-	case amd >= 26:
+	case amd >= topo.Zen5:
 		return slices.Concat(crossoversZen5, crossoversOfAll)
 	case amd > 0:
 		return slices.Concat(crossoversAMD, crossoversOfAll)

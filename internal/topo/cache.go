@@ -25,8 +25,11 @@ func cacheOr(level int, otherwise int64) int64 {
 	return otherwise
 }
 
-// AMD is the family of AMD's processor: 25 is Zen 3 and Zen 4, 26 is Zen 5. It is 0 if
-// the processor is another's, or nobody tells.
+// Zen5 is the family of Zen 5.
+const Zen5 = 26
+
+// AMD is the family of AMD's processor, of which 25 is Zen 3 and Zen 4. It is 0 if the
+// processor is another's, or nobody tells.
 var AMD = sync.OnceValue(func() int {
 	info, err := os.Open("/proc/cpuinfo")
 	if err != nil {
