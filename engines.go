@@ -28,9 +28,8 @@ type engines struct {
 	busy    uint32
 	parts   []ce.Part
 	fold    fold
-	spare   []byte   // for parts that are padded
-	cuts    [][]byte // of lines' parts
-	counts  []byte   // v: what this rank sends to each, and what each sends here
+	spare   []byte // for parts that are padded
+	counts  []byte // v: what this rank sends to each, and what each sends here
 	arrives []byte
 }
 
@@ -92,7 +91,7 @@ func (e *engines) open(ctx context.Context, call *symmem.Record) error {
 	}
 	n := team.Size()
 	e.plan, e.blocks, e.stream = plan, blocks, stream
-	e.parts, e.cuts = make([]ce.Part, n), make([][]byte, n)
+	e.parts = make([]ce.Part, n)
 	e.counts, e.arrives = make([]byte, max(8*n, countsBytes)), make([]byte, countsBytes*n)
 	e.ready.Store(true)
 	return nil

@@ -69,6 +69,22 @@ func callsOf[T int32 | float32](ctx context.Context, w *symwin.World, n, round i
 			}
 		}
 	}
+	for _, op := range []symwin.Op{symwin.Sum, symwin.Max} {
+		if err := symwin.ReduceScatter(ctx, team, dst[:n], src, op); err != nil {
+			return err
+		}
+		for i, v := range dst[:n] {
+			want := at(size-1, me, i)
+			for r := range size - 1 {
+				if op == symwin.Sum {
+					want += at(r, me, i)
+				}
+			}
+			if v != want {
+				return fmt.Errorf("share of %v of %d %T: element %d is %v, not %v", op, n, v, i, v, want)
+			}
+		}
+	}
 	for root := range size {
 		if err := symwin.Gather(ctx, team, dst, src[:n], root); err != nil {
 			return err
@@ -120,6 +136,9 @@ func TestManyCallsAreKnown(t *testing.T) {
 		},
 		"scatter": func(ctx context.Context, w *symwin.World, n int) error {
 			return symwin.Scatter(ctx, w.Team(), make([]byte, 256*n), make([]byte, 512*n), 0)
+		},
+		"reduce-scatter": func(ctx context.Context, w *symwin.World, n int) error {
+			return symwin.ReduceScatter(ctx, w.Team(), make([]int32, n), make([]int32, 2*n), symwin.Sum)
 		},
 		"all-gather in place": func(ctx context.Context, w *symwin.World, n int) error {
 			all := make([]byte, 16*n)

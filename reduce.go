@@ -102,17 +102,28 @@ func newAllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op
 // In place: dst may be this rank's own part of src. Other overlaps are refused.
 // Otherwise as Reduce. MPI_Reduce_scatter_block.
 func ReduceScatter[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
+	to, from := window.Raw(dst), window.Raw(src)
+	if e, c := knownCallOf(team, symmem.OpReduceScatter, op, 0, typeWord[T](), to, from); c != nil && canBe(from, to, team.Rank()) {
+		return named(symmem.OpReduceScatter, e.blocks.ReduceScatter(ctx, &c.call, to, from, c.into))
+	}
+	return newReduceScatter[T](ctx, team, dst, src, op)
+}
+
+func newReduceScatter[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
+	to, from := window.Raw(dst), window.Raw(src)
 	var call symmem.Record
 	by, err := reductionOf[T](&call, symmem.OpReduceScatter, len(dst), op)
 	if err == nil {
 		err = checkBlocks("src", len(src), "dst", len(dst), team.Size())
 	}
-	to, from := window.Raw(dst), window.Raw(src)
 	if err == nil {
 		err = apart(from, to, team.Rank(), "src and dst")
 	}
 	if err == nil {
 		err = reduceScatter(ctx, team, &call, by, to, from)
+	}
+	if err == nil {
+		learn(team, &call, op, typeWord[T](), to, from, by)
 	}
 	return named(symmem.OpReduceScatter, err)
 }
@@ -214,25 +225,18 @@ func (e *engines) allReduceInShares(ctx context.Context, call *symmem.Record, by
 
 func reduceScatter(ctx context.Context, team *Team, call *symmem.Record, by reduce.Reduction, to, from []byte) error {
 	e, err := enginesOf(ctx, team, call)
-	if err == nil {
-		err = e.enter()
-	}
 	if err != nil {
 		return err
 	}
-	defer e.leave()
-	me, size := team.Rank(), len(to)
-	if e.plan.lines(call, size) {
-		return e.blocks.AllReduce(ctx, call, from, from, func(_ []byte, parts ...[]byte) {
-			for r, p := range parts {
-				e.cuts[r] = block(p, me, size)
-			}
-			by.Into(to, e.cuts...)
-			clear(e.cuts) // the caller's memory is not kept
-		})
+	if e.plan.lines(call, len(to)) {
+		return e.blocks.ReduceScatter(ctx, call, to, from, by.Into)
 	}
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
 	for r := range e.parts {
-		e.parts[r].Src = block(from, r, size)
+		e.parts[r].Src = block(from, r, len(to))
 	}
 	return e.reduceParts(ctx, call, by, to, false)
 }

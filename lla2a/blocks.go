@@ -10,7 +10,7 @@ import (
 )
 
 // Blocks carries small blocks of bytes between the members of a team: each to
-// each (AllToAll), each to all (AllGather, AllReduce), one to all (Broadcast, Scatter),
+// each (AllToAll), each to all (AllGather, AllReduce, ReduceScatter), one to all (Broadcast, Scatter),
 // all to one (Gather, Reduce). Every operation is a collective call and an epoch of its own.
 //
 // Each member has two regions of slots, for even and for odd epochs, and in each
@@ -220,15 +220,28 @@ func (b *Blocks) AllGather(ctx context.Context, call *symmem.Record, dst, src []
 // Every member reads every part: for vectors so small that another round of
 // waiting would cost more.
 func (b *Blocks) AllReduce(ctx context.Context, call *symmem.Record, dst, src []byte, reduce func(dst []byte, parts ...[]byte)) error {
-	size := len(src)
-	lane, err := b.enter(ctx, call, size, len(dst), size)
+	return b.reduceEach(ctx, call, dst, src, 1, 0, reduce)
+}
+
+// ReduceScatter is AllReduce of which every member wants its own part alone: the
+// members' src hold Size parts as long as dst, of which the own rank's are reduced into
+// dst. It may be the own part of src; they overlap in no other way.
+func (b *Blocks) ReduceScatter(ctx context.Context, call *symmem.Record, dst, src []byte, reduce func(dst []byte, parts ...[]byte)) error {
+	return b.reduceEach(ctx, call, dst, src, len(b.all), b.me, reduce)
+}
+
+// reduceEach reduces one of so many equal shares of all members' src into dst.
+func (b *Blocks) reduceEach(ctx context.Context, call *symmem.Record, dst, src []byte, shares, share int, reduce func(dst []byte, parts ...[]byte)) error {
+	size, part := len(src), len(dst)
+	lane, err := b.enter(ctx, call, size, shares*part, size)
 	if err != nil {
 		return err
 	}
+	at := share * part
 	if c := b.common; c != nil {
 		err = b.meet(ctx, lane, call, src)
 		for r := range b.parts {
-			b.parts[r] = c.row(b.index.Region(), r, size)
+			b.parts[r] = c.row(b.index.Region(), r, size)[at:][:part]
 		}
 		b.next()
 	} else {
@@ -238,11 +251,11 @@ func (b *Blocks) AllReduce(ctx context.Context, call *symmem.Record, dst, src []
 		b.in.expectAll(nil, size, true)
 		b.told(lane, call)
 		for r := range b.parts {
-			b.parts[r] = b.all[r].block(b.first+r*b.step, size)
+			b.parts[r] = b.all[r].block(b.first+r*b.step, size)[at:][:part]
 		}
 		// Not the own board: its lines have gone to the others, and would have to
 		// come back (8 bytes, Zen 4: 35 ns).
-		b.parts[b.me] = src
+		b.parts[b.me] = src[at:][:part]
 		err = b.receive(ctx, lane)
 		b.foresee(&b.mine, size)
 	}

@@ -52,7 +52,7 @@ func blocks(ctx context.Context, w *symmem.World, seed, start uint64, calls int)
 	}
 	p := &player{b: b, n: team.Size(), me: team.Rank(), want: make([]byte, mostOfBlocks),
 		rng: rand.New(rand.NewPCG(seed, 5)), local: rand.New(rand.NewPCG(seed, uint64(1000+team.Rank())))}
-	ops := []func(context.Context, uint64, int) error{p.allToAll, p.allGather, p.allReduce, p.gather, p.scatter, p.reduce, p.broadcast}
+	ops := []func(context.Context, uint64, int) error{p.allToAll, p.allGather, p.allReduce, p.reduceScatter, p.gather, p.scatter, p.reduce, p.broadcast}
 	for i := start; i < start+uint64(calls); i++ {
 		if p.local.IntN(8) == 0 { // ranks drift apart
 			time.Sleep(time.Duration(p.local.IntN(300)) * time.Microsecond)
@@ -145,15 +145,31 @@ func (p *player) allReduce(ctx context.Context, i uint64, size int) error {
 	if err := p.b.AllReduce(ctx, callOf(symmem.OpAllReduce, size, 0), dst, src, inOrder); err != nil {
 		return err
 	}
-	return p.reduced(dst, i, size)
+	return p.reduced(dst, i, broadcast, size)
 }
 
-// reduced checks the result of a reduction by inOrder.
-func (p *player) reduced(dst []byte, i uint64, size int) error {
+func (p *player) reduceScatter(ctx context.Context, i uint64, size int) error {
+	size /= p.n
+	src := make([]byte, p.n*size)
+	dst := src[p.me*size:][:size] // in place, or elsewhere
+	if p.local.IntN(2) == 0 {
+		dst = make([]byte, size)
+	}
+	for to := range p.n {
+		fill(src[to*size:][:size], i, p.me, to, size)
+	}
+	if err := p.b.ReduceScatter(ctx, callOf(symmem.OpReduceScatter, size, 0), dst, src, inOrder); err != nil {
+		return err
+	}
+	return p.reduced(dst, i, p.me, size)
+}
+
+// reduced checks the result of a reduction by inOrder of what was for that member.
+func (p *player) reduced(dst []byte, i uint64, to, size int) error {
 	parts := make([][]byte, p.n)
 	for r := range parts {
 		parts[r] = make([]byte, size)
-		fill(parts[r], i, r, broadcast, size)
+		fill(parts[r], i, r, to, size)
 	}
 	inOrder(p.want[:size], parts...)
 	if !bytes.Equal(dst, p.want[:size]) {
@@ -240,7 +256,7 @@ func (p *player) reduce(ctx context.Context, i uint64, size int) error {
 	if err := p.b.Reduce(ctx, callOf(symmem.OpReduce, size, root), dst, src, root, inOrder); err != nil {
 		return err
 	}
-	return p.reduced(dst, i, size)
+	return p.reduced(dst, i, broadcast, size)
 }
 
 func TestBlocks(t *testing.T) {
@@ -516,6 +532,7 @@ func TestBlocksMisuse(t *testing.T) {
 			"short src":        b.AllToAll(ctx, call, big[:16], big[:15], 8),
 			"uneven gather":    b.AllGather(ctx, call, big[:17], big[:8]),
 			"uneven reduction": b.AllReduce(ctx, call, big[:9], big[:8], inOrder),
+			"uneven parts":     b.ReduceScatter(ctx, call, big[:4], big[:9], inOrder),
 			"large broadcast":  b.Broadcast(ctx, call, big[:101], 0),
 			"root below 0":     b.Broadcast(ctx, call, big[:8], -1),
 			"no such root":     b.Broadcast(ctx, call, big[:8], 2),
