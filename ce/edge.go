@@ -252,6 +252,10 @@ func (e *edge) advance() (moved bool) {
 	return moved
 }
 
+// owes reports whether the peer has yet to do something. If not, it may have left, while
+// its share of a fold lies here and waits for another's.
+func (e *edge) owes() bool { return !e.settled || !e.done || !e.got && e.come() < e.coming }
+
 // onlyWaits reports whether all that is left is to hear that the peer has done its part.
 func (e *edge) onlyWaits() bool {
 	return e.settled && e.done && (e.in == push || e.read)

@@ -317,6 +317,11 @@ func (p *progress) Missing(into []int) []int {
 	for p.fatal == nil && len(p.open) > 0 && p.Look() {
 		stirred = true
 	}
+	for _, r := range p.open {
+		if p.edges[r].owes() {
+			into = append(into, r)
+		}
+	}
 	p.stirred = stirred || p.fatal != nil
-	return append(into, p.open...)
+	return into
 }

@@ -117,22 +117,34 @@ func (s *Stream) Taken() (bytes uint64) {
 // for what moves. It also returns whom a wait would call missing then, and goes on
 // behind asked.
 func (s *Stream) MissingBehind(ctx context.Context, call symmem.Record, parts []Part, f func(look func() bool), asked func()) (missing []int, err error) {
+	return s.missingBehind(ctx, call, &operation{parts: parts}, f, asked)
+}
+
+// FoldMissingBehind is MissingBehind of a fold through the ring.
+func (s *Stream) FoldMissingBehind(ctx context.Context, call symmem.Record, parts []Part, n int, folder Folder, f func(look func() bool), asked func()) (missing []int, err error) {
+	return s.missingBehind(ctx, call, &operation{parts: parts, folder: folder, unit: 1, length: n, staged: true}, f, asked)
+}
+
+func (s *Stream) missingBehind(ctx context.Context, call symmem.Record, op *operation, f func(look func() bool), asked func()) (missing []int, err error) {
 	if err := s.lane.Enter(ctx, &call); err != nil {
 		return nil, err
 	}
 	s.begin(&call)
-	if err := s.invite(&operation{parts: parts}); err != nil {
+	if err := s.invite(op); err != nil {
 		return nil, s.lane.Leave(err)
 	}
 	s.lane.PublishLate()
 	f((*progress)(s).Look)
 	missing = (*progress)(s).Missing(nil)
 	asked()
-	for len(s.open) > 0 && err == nil {
+	for (len(s.open) > 0 || s.folding()) && err == nil {
 		err = s.await(ctx, (*progress)(s))
 	}
 	return missing, s.lane.Leave(err)
 }
+
+// Sent is how many pieces have gone to member r, ever.
+func (s *Stream) Sent(r int) uint64 { return s.edges[r].sent }
 
 // ShareEdges has edges of one direction shared, as where every rank has a CPU.
 func (s *Stream) ShareEdges() { s.shares = true }

@@ -405,6 +405,47 @@ func TestMissingNamesWhoHasNotCome(t *testing.T) {
 	})
 }
 
+// TestWhoseShareHasComeIsNotMissing, although it lies there unfolded for want of another
+// one: its sender may have left.
+func TestWhoseShareHasComeIsNotMissing(t *testing.T) {
+	sent, asked := make(chan struct{}), make(chan struct{})
+	run(t, 3, func(ctx context.Context, w *symmem.World) error {
+		s, err := ce.Open(ctx, w.Team(), ce.Options{})
+		if err != nil {
+			return err
+		}
+		call, parts := symmem.Record{Op: symmem.OpReduce}, make([]ce.Part, 3)
+		parts[2].Src = message(100, 0, w.Rank(), 2)
+		n, sum := 0, &hash{}
+		if w.Rank() == 2 {
+			n, sum.out = 100, make([]byte, 100)
+		}
+		missing, err := s.FoldMissingBehind(ctx, call, parts, n, sum, func(look func() bool) {
+			switch w.Rank() {
+			case 0:
+				for s.Sent(2) == 0 {
+					look()
+				}
+				close(sent)
+			case 1:
+				<-asked
+			case 2:
+				<-sent
+				for look() {
+				}
+			}
+		}, func() {
+			if w.Rank() == 2 {
+				close(asked)
+			}
+		})
+		if err == nil && w.Rank() == 2 && !slices.Equal(missing, []int{1}) {
+			err = fmt.Errorf("missing: %v", missing)
+		}
+		return err
+	})
+}
+
 func nothing() {}
 
 // TestAnEdgeThatCannotBeIsSettledByNobody: not when it is found out while somebody
