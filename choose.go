@@ -217,8 +217,8 @@ func planFor(team *Team) (*plan, error) {
 	return p, nil
 }
 
-// blocksIn is how many parts of an operation lines carry in one block: scatter is
-// a broadcast of all parts, reducescatter an allreduce.
+// blocksIn is how many parts of an operation lines carry in one block, at most: scatter
+// is a broadcast of the others' parts, reducescatter an allreduce of all.
 func blocksIn(op symmem.Op, n int) int {
 	if op == symmem.OpScatter || op == symmem.OpReduceScatter {
 		return n

@@ -22,7 +22,7 @@ import (
 //
 // When may a member store in epoch i? When all have ended the last one in which the
 // place was read: i−2, or i−16. A block from p in epoch i−1 or later proves that of
-// p, so where everybody hears from everybody, as in the first three, the question
+// p, so where everybody hears from everybody, as in the first four, the question
 // never comes up. For the others each member counts the epochs it
 // has ended in a line of its own, and only a sender that has not heard looks.
 // (Were everybody to answer a broadcast with an empty block instead, each member
@@ -43,6 +43,7 @@ import (
 //	                       lines taken from others   lines fetched   locked instructions
 //	AllToAll               (n−1)·L                   (n−1)·L         1, and 1 if it waits for long
 //	AllGather, AllReduce   L                         (n−1)·L         the same
+//	ReduceScatter          L, of a block of all      (n−1)·L, of one the same
 //	Broadcast, root        L                         (n−1)/16 up     the same
 //	Broadcast, others      0                         L               the same
 //	Scatter                as Broadcast, of a block of the others' parts
@@ -89,7 +90,7 @@ type Blocks struct {
 	in          arrivals
 	behind      int // waits for rooted calls, in a row, that found at once what they waited for
 	room        roomForAll
-	parts       [][]byte // AllReduce's, by member
+	parts       [][]byte // of a reduction, by member
 }
 
 // OpenBlocks makes Blocks for blocks of up to maxBytes. It is collective over
@@ -287,8 +288,8 @@ func (b *Blocks) Broadcast(ctx context.Context, call *symmem.Record, buf []byte,
 func (b *Blocks) Scatter(ctx context.Context, call *symmem.Record, dst, src []byte, root int) error {
 	n, me, size := len(b.all), b.me, len(dst)
 	if root == me {
-		if len(src) != n*size {
-			return b.misuse(size, len(src), n*size)
+		if len(src) != n*size || uint(n*size) > uint(b.plan.most) {
+			return b.misuse(n*size, len(src), n*size)
 		}
 		err := b.give(ctx, call, src[:me*size], src[(me+1)*size:], root)
 		if err == nil {

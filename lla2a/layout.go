@@ -79,6 +79,6 @@ func carry[T any](to, from *T) {
 	if window.SizeOf[T]() <= 16 {
 		*to = *from // blind
 	} else {
-		copy(bytesOf(to), bytesOf(from)) // blind
+		window.Copy(bytesOf(to), bytesOf(from)) // blind
 	}
 }

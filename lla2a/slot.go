@@ -76,7 +76,10 @@ func (s slots) putTwo(l int, head, tag uint64, p, q []byte) {
 		p, q = q, nil
 	}
 	if len(q) > 0 {
-		window.Copy(s.bytes[l*slotLine+slotBefore+len(p):], q) // blind
+		at := s.bytes[l*slotLine+slotBefore+len(p):]
+		near := min(max(smallBlock-len(p), 0), len(q)) // what of q shares the tag's line
+		window.Copy(at[near:], q[near:])               // blind
+		copy(at, q[:near])                             // blind
 	}
 	s.put(l, head, tag, p)
 }

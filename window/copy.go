@@ -16,9 +16,18 @@ import (
 func Copy(dst, src []byte) {
 	if len(src) < wholeLines {
 		copy(dst, src)
-		return
+	} else {
+		copyLong(dst, src)
 	}
-	near()(dst, src)
+}
+
+// copyLong calls by name what copies: neither dst nor src escapes to the heap.
+func copyLong(dst, src []byte) {
+	if topo.AMD() < topo.Zen5 || Overlap(dst[:len(src)], src) {
+		pieces(dst, src)
+	} else {
+		line.ByRep(dst, src)
+	}
 }
 
 // wholeLines is from where on it pays to take lines from another processor without what
@@ -27,15 +36,16 @@ func Copy(dst, src []byte) {
 // the sender. Zen 5, ns, Go's copy and "rep movsb", near, where the program leaves the
 // data alone, where it reads it, and where it writes it, too:
 //
-//	put of 4 KiB                        90 and 101   239 and 233   260 and 214
-//	       8 KiB                       112 and 123   468 and 293   510 and 317
-//	       16 KiB                      165 and 171   882 and 470   939 and 543
+//	put of 4 KiB                        90 and 101   232 and 233   250 and 214
+//	       8 KiB                       114 and 119   435 and 277   499 and 312
+//	       16 KiB                      162 and 157   721 and 446   829 and 530
 //	broadcast of 4 KiB in lines        145 and 210                 167 and 237
 //	             8 KiB                 303 and 203   325 and 258   341 and 262
 //
 // Far, a broadcast of 8 KiB in lines takes 1400 and 560, of 32 KiB 4760 and 1330.
-// (Registers of 64 bytes are faster only where the data is left alone, put of 8 KiB 103,
-// and else slower than Go's copy: all-to-all of 4 KiB, read, 441 and 386.)
+// (Registers of 64 bytes are faster where the data is left alone, put of 8 KiB 103, and
+// slower than Go's copy where it is not, put of 8 KiB that is read 468.) It is Zen 5's;
+// on others nobody has measured it between processors.
 const wholeLines = 5 << 10
 
 // nearBytes is how many bytes an operation touches from which on it counts which cache

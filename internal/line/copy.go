@@ -8,10 +8,6 @@ type CopyLoop struct {
 	// not overlap it. It may be called concurrently.
 	Copy func(dst, src []byte)
 
-	// Slows tells that the processor lowers its clock, for the whole program, where
-	// this is used: those before Ice Lake do for registers of 64 bytes.
-	Slows bool
-
 	again func(dst, src *byte, n, times int) // nil: there is no such leaf
 }
 
