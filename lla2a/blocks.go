@@ -10,8 +10,9 @@ import (
 )
 
 // Blocks carries small blocks of bytes between the members of a team: each to
-// each (AllToAll), each to all (AllGather, AllReduce, ReduceScatter), one to all (Broadcast, Scatter),
-// all to one (Gather, Reduce). Every operation is a collective call and an epoch of its own.
+// each (AllToAll), each to all (AllGather, AllReduce, ReduceScatter), one to all
+// (Broadcast, Scatter), all to one (Gather, Reduce). Every operation is a collective call
+// and an epoch of its own.
 //
 // Each member has two regions of slots, for even and for odd epochs, and in each
 // a slot for every member: number s belongs to member s, who stores there what it
@@ -43,7 +44,7 @@ import (
 //	                       lines taken from others   lines fetched   locked instructions
 //	AllToAll               (n−1)·L                   (n−1)·L         1, and 1 if it waits for long
 //	AllGather, AllReduce   L                         (n−1)·L         the same
-//	ReduceScatter          L, of a block of all      (n−1)·L, of one the same
+//	ReduceScatter          L, for all parts          (n−1)·L, of one the same
 //	Broadcast, root        L                         (n−1)/16 up     the same
 //	Broadcast, others      0                         L               the same
 //	Scatter                as Broadcast, of a block of the others' parts
@@ -52,9 +53,8 @@ import (
 //
 // (who is as far ahead as there is room looks in every call, n−1, and of larger blocks
 // in every second at least), and beside blocks, heads and tags three words of its own
-// that nobody looks at
-// meanwhile: what it calls, in two, and how many epochs it has ended. By rows, of
-// B bytes for each member: n·B/64 lines and four more taken, n·(B/64 + 1) and n/8
+// that nobody looks at meanwhile: what it calls, in two, and how many epochs it has
+// ended. By rows, of B bytes for each member: n·B/64 lines and four more taken, n·(B/64 + 1) and n/8
 // fetched, 2 locked instructions and one more by the last.
 //
 // Its calls are calls of the team's lane: one at a time per team. None allocates
@@ -226,7 +226,7 @@ func (b *Blocks) AllReduce(ctx context.Context, call *symmem.Record, dst, src []
 
 // ReduceScatter is AllReduce of which every member wants its own part alone: the
 // members' src hold Size parts as long as dst, of which the own rank's are reduced into
-// dst. It may be the own part of src; they overlap in no other way.
+// dst; they lie anywhere. dst may be the own part of src; they overlap in no other way.
 func (b *Blocks) ReduceScatter(ctx context.Context, call *symmem.Record, dst, src []byte, reduce func(dst []byte, parts ...[]byte)) error {
 	return b.reduceEach(ctx, call, dst, src, len(b.all), b.me, reduce)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/symwin/symwin/internal/topo"
 )
 
-// Copy copies src to the beginning of dst, which is at least as long, as suits few bytes,
-// tens of KiB, that go from one rank to another: both processors' caches hold them, and
-// what takes time is the lines' way between the two. It copies overlapping memory right,
+// Copy copies src to the beginning of dst, which is at least as long, as suits what goes
+// from one rank to another and fits the caches of both: what takes time is the lines' way
+// between the two. It copies overlapping memory right,
 // as copy does.
 func Copy(dst, src []byte) {
 	if len(src) < wholeLines {
@@ -44,8 +44,8 @@ func copyLong(dst, src []byte) {
 //
 // Far, a broadcast of 8 KiB in lines takes 1400 and 560, of 32 KiB 4760 and 1330.
 // (Registers of 64 bytes are faster where the data is left alone, put of 8 KiB 103, and
-// slower than Go's copy where it is not, put of 8 KiB that is read 468.) It is Zen 5's;
-// on others nobody has measured it between processors.
+// slower than Go's copy where it is not, put of 8 KiB that is read 468.) On
+// other processors it has not been measured between two of them.
 const wholeLines = 5 << 10
 
 // nearBytes is how many bytes an operation touches from which on it counts which cache
@@ -102,41 +102,38 @@ func CopyLoop(bytes int64, ranks int) func(dst, src []byte) {
 }
 
 // far is the loop for what does not fit the shared cache.
-var far = sync.OnceValue(func() func(dst, src []byte) { return loop("avx2 streaming") })
+var far = sync.OnceValue(func() func(dst, src []byte) {
+	for _, l := range line.CopyLoops() {
+		if l.Name == "avx2 streaming" {
+			return whereApart(l.Copy)
+		}
+	}
+	return pieces
+})
 
 // near is the loop for what fits the own cache, middle for what fits the shared one and
 // not that. Alone, one rank may find "rep movsb" no faster in the middle, where two at
 // once do: there, on AMD's processors, it need not be.
 //
-// On Zen 5 it is taken unseen: what it gains is on the way between processors, which one
-// rank cannot measure, and alone, one in five found it no faster than Go's copy.
+// On Zen 5 it is taken unseen, by Copy: what it gains is on the way between processors,
+// which one rank cannot measure, and alone, one in five found it no faster than Go's copy.
 var (
 	near = sync.OnceValue(func() func(dst, src []byte) {
 		if topo.AMD() >= topo.Zen5 {
-			return loop("rep movsb")
+			return Copy
 		}
 		return fastest(64<<10, clearly)
 	})
 	middle = sync.OnceValue(func() func(dst, src []byte) {
 		switch amd := topo.AMD(); {
 		case amd >= topo.Zen5:
-			return loop("rep movsb")
+			return Copy
 		case amd > 0:
 			return fastest(2<<20, 1/clearly)
 		}
 		return fastest(2<<20, clearly)
 	})
 )
-
-// loop is the one of that name, if there is one.
-func loop(name string) func(dst, src []byte) {
-	for _, l := range line.CopyLoops() {
-		if l.Name == name {
-			return whereApart(l.Copy)
-		}
-	}
-	return pieces
-}
 
 // clearly is what a loop takes of another one's time if it is clearly faster.
 const clearly = 0.95

@@ -13,8 +13,9 @@ import (
 //
 // Nobody is woken: nothing can wait for plain elements.
 //
-// The first one of 4 KiB or more finds out how this processor copies best, for some
-// hundred µs; the first of megabytes, for some milliseconds.
+// The first one of 32 KiB or more finds out how this processor copies best, for some
+// hundred µs; the first of megabytes, for some milliseconds (not on Zen 5, where that is
+// known).
 //
 // Errors, before anything is stored: symmem.ErrUsage for a place that does not
 // lie in the window, ErrFreed, and why the world cannot be used any more.

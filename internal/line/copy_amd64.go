@@ -8,10 +8,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// The leaves move n bytes, a positive multiple of copyStep, but for copyAVX512, of
-// which it is 64 or more, and copyRep, which takes any. Those that stream (past the caches) want dst aligned to a
-// cache line, and end with a fence. Those with times, which is positive too, do it so
-// often.
+// The leaves move n bytes, a positive multiple of copyStep, but for copyRep, which takes
+// any. Those that stream (past the caches) want dst aligned to a cache line, and end with
+// a fence. Those with times, which is positive too, do it so often.
 //
 //go:noescape
 func copyAVX2(dst, src *byte, n, times int)
@@ -97,14 +96,10 @@ func byAVX2Streaming(dst, src []byte) {
 }
 
 func byAVX512(dst, src []byte) {
-	dst = dst[:len(src)]
-	switch {
-	case len(src) < lineBytes:
-		copy(dst, src)
-	case len(src) <= copyPiece:
+	if atOnce(dst, src) {
 		copyAVX512(&dst[0], &src[0], len(src), 1)
-	default:
-		inPieces(dst, src, byAVX512)
+	} else {
+		byLeaf(func(dst, src *byte, n int) { copyAVX512(dst, src, n, 1) }, dst, src)
 	}
 }
 

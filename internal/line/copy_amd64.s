@@ -85,52 +85,20 @@ loop:
 	RET
 
 // func copyAVX512(dst, src *byte, n, times int)
-// To where a line of dst begins, by the 64 bytes that it begins with; then turns, whole
-// lines, and the 64 bytes that it ends with, which may have been copied in part.
 TEXT ·copyAVX512(SB), NOSPLIT, $0-32
 	MOVQ times+24(FP), DX
 again:
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
-	LEAQ (SI)(CX*1), R8
-	LEAQ (DI)(CX*1), R9
-	MOVQ DI, AX
-	NEGQ AX
-	ANDQ $63, AX
-	JZ   ahead
-	VMOVDQU64 (SI), Z0
-	VMOVDQU64 Z0, (DI)
-	ADDQ AX, SI
-	ADDQ AX, DI
-	SUBQ AX, CX
-ahead:
-	SUBQ $1024, CX
-	JLT  lines
-turn:
+loop:
 	TURN64(VMOVDQU64)
 	ADDQ $1024, SI
 	ADDQ $1024, DI
 	SUBQ $1024, CX
-	JGE  turn
-lines:
-	ADDQ $1024-64, CX
-	JLT  rest
-one:
-	VMOVDQU64 (SI), Z0
-	VMOVDQU64 Z0, (DI)
-	ADDQ $64, SI
-	ADDQ $64, DI
-	SUBQ $64, CX
-	JGE  one
-rest:
-	CMPQ CX, $-64
-	JEQ  end
-	VMOVDQU64 -64(R8), Z0
-	VMOVDQU64 Z0, -64(R9)
-end:
+	JNZ loop
 	SUBQ $1, DX
-	JNZ  again
+	JNZ again
 	VZEROUPPER
 	RET
 
