@@ -287,10 +287,10 @@ func (b *Blocks) Broadcast(ctx context.Context, call *symmem.Record, buf []byte,
 // MaxBytes together; dst may lie anywhere in it. Who waits is as in Broadcast.
 func (b *Blocks) Scatter(ctx context.Context, call *symmem.Record, dst, src []byte, root int) error {
 	n, me, size := len(b.all), b.me, len(dst)
+	if uint(n*size) > uint(b.plan.most) || root == me && len(src) != n*size {
+		return b.misuse(n*size, len(src), n*size)
+	}
 	if root == me {
-		if len(src) != n*size || uint(n*size) > uint(b.plan.most) {
-			return b.misuse(n*size, len(src), n*size)
-		}
 		err := b.give(ctx, call, src[:me*size], src[(me+1)*size:], root)
 		if err == nil {
 			copy(dst, src[me*size:(me+1)*size])

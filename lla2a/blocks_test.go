@@ -290,6 +290,7 @@ func TestBlocksMisuse(t *testing.T) {
 			"uneven reduction": b.AllReduce(ctx, call, big[:9], big[:8], inOrder),
 			"uneven parts":     b.ReduceScatter(ctx, call, big[:4], big[:9], inOrder),
 			"large broadcast":  b.Broadcast(ctx, call, big[:101], 0),
+			"large scatter":    b.Scatter(ctx, call, big[:51], big[:102], 0),
 			"root below 0":     b.Broadcast(ctx, call, big[:8], -1),
 			"no such root":     b.Broadcast(ctx, call, big[:8], 2),
 		} {
