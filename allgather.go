@@ -59,14 +59,9 @@ func allGather(ctx context.Context, team *Team, call *symmem.Record, to, from []
 }
 
 func (e *engines) allGatherByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
-	if err := e.enter(); err != nil {
-		return err
-	}
-	defer e.leave()
-	for r := range e.parts {
-		e.parts[r] = ce.Part{Src: from, Dst: block(to, r, len(from))}
-	}
-	return e.exchange(ctx, call)
+	return e.stream.ExchangeEach(ctx, call, func(r int) ce.Part {
+		return ce.Part{Src: from, Dst: block(to, r, len(from))}
+	})
 }
 
 // AllGatherv is AllGather with src of any lengths, which nobody else has to know

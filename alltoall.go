@@ -68,14 +68,9 @@ func allToAll(ctx context.Context, team *Team, call *symmem.Record, to, from []b
 }
 
 func (e *engines) allToAllByCopies(ctx context.Context, call *symmem.Record, to, from []byte, size int) error {
-	if err := e.enter(); err != nil {
-		return err
-	}
-	defer e.leave()
-	for r := range e.parts {
-		e.parts[r] = ce.Part{Src: block(from, r, size), Dst: block(to, r, size)}
-	}
-	return e.exchange(ctx, call)
+	return e.stream.ExchangeEach(ctx, call, func(r int) ce.Part {
+		return ce.Part{Src: block(from, r, size), Dst: block(to, r, size)}
+	})
 }
 
 // AllToAllv is AllToAll with parts of any lengths: srcCounts[r] elements of src go

@@ -3,6 +3,7 @@ package symwin
 import (
 	"context"
 
+	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -55,18 +56,15 @@ func broadcast(ctx context.Context, team *Team, call *symmem.Record, buf []byte)
 }
 
 func (e *engines) broadcastByCopies(ctx context.Context, call *symmem.Record, buf []byte) error {
-	if err := e.enter(); err != nil {
-		return err
-	}
-	defer e.leave()
-	if e.team.Rank() != call.Root {
-		e.parts[call.Root].Dst = buf
-		return e.exchange(ctx, call)
-	}
-	for r := range e.parts {
-		if r != call.Root {
-			e.parts[r].Src = buf
+	me, root := e.team.Rank(), call.Root
+	return e.stream.ExchangeEach(ctx, call, func(r int) (p ce.Part) {
+		switch {
+		case r == me:
+		case me == root:
+			p.Src = buf
+		case r == root:
+			p.Dst = buf
 		}
-	}
-	return e.exchange(ctx, call)
+		return p
+	})
 }

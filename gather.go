@@ -3,6 +3,7 @@ package symwin
 import (
 	"context"
 
+	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -70,15 +71,14 @@ func gather(ctx context.Context, team *Team, call *symmem.Record, to, from []byt
 }
 
 func (e *engines) gatherByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
-	if err := e.enter(); err != nil {
-		return err
-	}
-	defer e.leave()
-	e.parts[call.Root].Src = from
-	if e.team.Rank() == call.Root {
-		for r := range e.parts {
-			e.parts[r].Dst = block(to, r, len(from))
+	me, root := e.team.Rank(), call.Root
+	return e.stream.ExchangeEach(ctx, call, func(r int) (p ce.Part) {
+		if r == root {
+			p.Src = from
 		}
-	}
-	return e.exchange(ctx, call)
+		if me == root {
+			p.Dst = block(to, r, len(from))
+		}
+		return p
+	})
 }

@@ -3,6 +3,7 @@ package symwin
 import (
 	"context"
 
+	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -60,15 +61,14 @@ func scatter(ctx context.Context, team *Team, call *symmem.Record, to, from []by
 }
 
 func (e *engines) scatterByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
-	if err := e.enter(); err != nil {
-		return err
-	}
-	defer e.leave()
-	e.parts[call.Root].Dst = to
-	if e.team.Rank() == call.Root {
-		for r := range e.parts {
-			e.parts[r].Src = block(from, r, len(to))
+	me, root := e.team.Rank(), call.Root
+	return e.stream.ExchangeEach(ctx, call, func(r int) (p ce.Part) {
+		if r == root {
+			p.Dst = to
 		}
-	}
-	return e.exchange(ctx, call)
+		if me == root {
+			p.Src = block(from, r, len(to))
+		}
+		return p
+	})
 }

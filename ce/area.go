@@ -101,25 +101,19 @@ func (r *ready) post(to *[8]uint64, tag uint64) {
 
 const readsBit = 1 << 8
 
-// readReady reads a line that has come.
-func readReady(from *[8]uint64) ready {
+// read reads a line that has come.
+func (r *ready) read(from *[8]uint64) {
 	word := atomic.LoadUint64(&from[4])
-	r := ready{
-		want:   atomic.LoadUint64(&from[0]),
-		length: atomic.LoadUint64(&from[1]),
-		source: atomic.LoadUint64(&from[2]),
-		sends:  atomic.LoadUint64(&from[3]),
-		how:    how(word),
-		reads:  word&readsBit != 0,
-		steps:  word >> 16,
-		at:     atomic.LoadUint64(&from[5]),
-		load:   atomic.LoadUint64(&from[6]),
-	}
-	r.own = r.steps
+	r.want = atomic.LoadUint64(&from[0])
+	r.length = atomic.LoadUint64(&from[1])
+	r.source = atomic.LoadUint64(&from[2])
+	r.sends = atomic.LoadUint64(&from[3])
+	r.how, r.reads, r.steps, r.own = how(word), word&readsBit != 0, word>>16, word>>16
+	r.at, r.load = atomic.LoadUint64(&from[5]), atomic.LoadUint64(&from[6])
+	r.need, r.have = 0, 0
 	if r.how.refuses() {
 		r.need, r.have, r.at, r.load = r.at, r.load, 0, 0
 	}
-	return r
 }
 
 // tagOf is the last word of a ready line: which operation of the stream it is

@@ -181,12 +181,14 @@ func (s *Stream) runBatch(ctx context.Context, b *Batch) error {
 func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
 	defer rescue(debug.SetPanicOnFault(true), &err)
 	s.begin(&batchCall)
-	s.copies = window.CopyLoop(b.footprint(), len(s.edges))
+	s.copyAs(b.footprint())
 	n, me := len(s.edges), s.team.Rank()
 	mine := ready{source: nowhere, steps: uint64(len(b.steps))}
 	for k := 1; k < n; k++ {
 		r := (me + k) % n
-		s.edges[r].begin(s.tag, nil, nil, mine)
+		e := &s.edges[r]
+		e.src, e.dst, e.mine = nil, nil, mine
+		e.begin(s.tag)
 		s.open = append(s.open, r)
 	}
 	failpoint.Hit(failpoint.CopyReady)

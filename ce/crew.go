@@ -8,6 +8,7 @@ import (
 
 	"github.com/symwin/symwin/internal/failpoint"
 	"github.com/symwin/symwin/symmem"
+	"github.com/symwin/symwin/window"
 )
 
 // crew copies a list of pieces, with helpers where the list is long and CPUs are
@@ -144,6 +145,13 @@ func (s *Stream) copy(dst, src []byte) {
 		return
 	}
 	s.copies(dst, src)
+}
+
+// copyAs chooses how to copy in an operation that touches so many bytes here.
+func (s *Stream) copyAs(bytes int64) {
+	if s.copies == nil || s.touches != bytes {
+		s.touches, s.copies = bytes, window.CopyLoop(bytes, len(s.edges))
+	}
 }
 
 // spareCPUs is how many goroutines can copy at once without being in the way of

@@ -6,7 +6,8 @@
 //	Open → Stream     an ordered queue of operations of a team
 //	  Run(ctx, &b)      a Batch of puts into members' windows, now
 //	  Start(&b, …)      the same, beside the program; *Pending is asked and waited for
-//	  Exchange(…)       to each member something, from each something, any memory
+//	  Exchange(…)       to each member something, from each something, any memory;
+//	                    ExchangeEach, where the parts follow from the member
 //	  Fold(…)           the same, but what comes is folded into one where it lies
 //	OpenViews → Views members look into each other's buffers: no copy at all
 //	OpenFor → Stream  for a front door: operations are calls of the team itself

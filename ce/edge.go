@@ -91,8 +91,9 @@ const maxLoad = 1 << 48
 // edge is what a stream has to do with one peer in one operation: something to
 // send and something to receive, each of any length.
 type edge struct {
-	s    *Stream
-	peer int
+	s      *Stream
+	peer   int
+	window []byte // the peer's
 
 	readyIn, readyOut       *[8]uint64
 	completeIn, completeOut *uint64
@@ -120,8 +121,9 @@ type edge struct {
 	done     bool
 
 	// Receiving. dst is what is left to be copied out; an operation that folds
-	// has none.
+	// has none. lies is where that is in the own window, or nowhere.
 	dst      []byte
+	lies     uint64
 	in       way
 	from     []byte // the peer's share of the ring, or its source, or
 	fromAt   uint64 // where that lies in its private memory
@@ -133,11 +135,12 @@ type edge struct {
 	got      bool
 }
 
-// begin sets the edge up for one operation and invites the peer.
-func (e *edge) begin(tag uint64, src, dst []byte, mine ready) {
-	e.mine, e.heard, e.settled = mine, false, false
-	e.src, e.target, e.offered, e.done = src, nil, false, false
-	e.dst, e.from, e.fromAt, e.read, e.got = dst, nil, 0, false, false
+// begin sets the edge up for one operation, that of src, dst and mine, and invites the
+// peer.
+func (e *edge) begin(tag uint64) {
+	e.heard, e.settled = false, false
+	e.target, e.offered, e.done = nil, false, false
+	e.from, e.fromAt, e.read, e.got = nil, 0, false, false
 	e.mine.post(e.readyOut, tag)
 }
 
@@ -152,16 +155,16 @@ func (e *edge) hear() bool {
 	case ahead < 0:
 		return false
 	case ahead > 0:
-		s.fail(fmt.Errorf("%w: rank %d's ready line is for an operation that this rank has not begun", symmem.ErrRegion, s.team.WorldRank(e.peer)))
+		s.fail(fmt.Errorf("%w: rank %d's ready line is for an operation that this rank has not begun", symmem.ErrRegion, e.worldRank()))
 		return false
 	case tag != s.tag:
 		s.otherCall = true
 		s.fail(symmem.ErrMismatch)
 		return false
 	}
-	e.theirs = readReady(e.readyIn)
+	e.theirs.read(e.readyIn)
 	if e.theirs.how >= hows {
-		s.fail(fmt.Errorf("%w: rank %d's ready line says %d", symmem.ErrRegion, s.team.WorldRank(e.peer), e.theirs.how))
+		s.fail(fmt.Errorf("%w: rank %d's ready line says %d", symmem.ErrRegion, e.worldRank(), e.theirs.how))
 		return false
 	}
 	if e.theirs.how.refuses() && (s.refuser < 0 || e.peer < s.refuser) {
@@ -178,12 +181,11 @@ func (e *edge) hear() bool {
 // every number of the peer's before it is used.
 func (e *edge) settle() error {
 	e.settled = true
-	world, peer := e.s.team.World(), e.s.team.WorldRank(e.peer)
 	if e.s.void || e.theirs.how.refuses() {
 		e.src, e.out = nil, push
 	} else if e.theirs.length != uint64(len(e.src)) {
 		return fmt.Errorf("%w: rank %d expects %d bytes of rank %d, which sends %d", symmem.ErrMismatch,
-			peer, e.theirs.length, world.Rank(), len(e.src))
+			e.worldRank(), e.theirs.length, e.s.team.World().Rank(), len(e.src))
 	} else {
 		w, cut := route(&e.mine, &e.theirs, e.s.shares)
 		if w == stage {
@@ -192,9 +194,9 @@ func (e *edge) settle() error {
 		}
 		e.out = w
 		if w != pull {
-			target, err := window.Bytes(world, peer, e.theirs.want, cut)
+			target, err := e.place(e.theirs.want, cut)
 			if err != nil {
-				return fmt.Errorf("the ready line of rank %d: %w", peer, err)
+				return err
 			}
 			e.target = target
 		}
@@ -205,7 +207,7 @@ func (e *edge) settle() error {
 		e.dst, e.in = nil, push
 	} else if e.theirs.sends != expects {
 		return fmt.Errorf("%w: rank %d sends %d bytes to rank %d, which expects %d", symmem.ErrMismatch,
-			peer, e.theirs.sends, world.Rank(), expects)
+			e.worldRank(), e.theirs.sends, e.s.team.World().Rank(), expects)
 	} else {
 		w, cut := route(&e.theirs, &e.mine, e.s.shares)
 		e.in = w
@@ -216,9 +218,9 @@ func (e *edge) settle() error {
 			e.coming = (expects + uint64(e.inPiece) - 1) / uint64(e.inPiece)
 		case w == push:
 		case e.theirs.source != nowhere:
-			from, err := window.Bytes(world, peer, e.theirs.source, expects)
+			from, err := e.place(e.theirs.source, expects)
 			if err != nil {
-				return fmt.Errorf("the ready line of rank %d: %w", peer, err)
+				return err
 			}
 			e.from = from[cut:]
 		default:
@@ -231,17 +233,32 @@ func (e *edge) settle() error {
 	return nil
 }
 
+// settles is settle whose error ends the wait.
+func (e *edge) settles() bool {
+	err := e.settle()
+	if err != nil {
+		e.s.fail(err)
+	}
+	return err == nil
+}
+
+// place is n bytes of the peer's window, where its ready line says that they lie.
+func (e *edge) place(off, n uint64) ([]byte, error) {
+	if size := uint64(len(e.window)); off <= size && n <= size-off {
+		return e.window[off : off+n : off+n], nil
+	}
+	_, err := window.Bytes(e.s.team.World(), e.worldRank(), off, n)
+	return nil, fmt.Errorf("the ready line of rank %d: %w", e.worldRank(), err)
+}
+
+// worldRank is the peer as errors name it.
+func (e *edge) worldRank() int { return e.s.team.WorldRank(e.peer) }
+
 // advance does what can be done now, without waiting, and reports whether it did
 // anything.
 func (e *edge) advance() (moved bool) {
-	if !e.settled {
-		if !e.hear() {
-			return false
-		}
-		if err := e.settle(); err != nil {
-			e.s.fail(err)
-			return false
-		}
+	if !e.settled && !(e.hear() && e.settles()) {
+		return false
 	}
 	if !e.done {
 		moved = e.send()
@@ -306,7 +323,7 @@ func (e *edge) sentBytes() int { return int(e.mine.sends) - len(e.src) }
 func (e *edge) credit() uint64 {
 	c := atomic.LoadUint64(e.creditIn)
 	if c > e.owed {
-		e.s.fail(fmt.Errorf("%w: rank %d has taken %d bytes of %d", symmem.ErrRegion, e.s.team.WorldRank(e.peer), c, e.owed))
+		e.s.fail(fmt.Errorf("%w: rank %d has taken %d bytes of %d", symmem.ErrRegion, e.worldRank(), c, e.owed))
 		return e.owed
 	}
 	return c
@@ -328,7 +345,7 @@ func (e *edge) announce() {
 func (e *edge) come() uint64 {
 	n := atomic.LoadUint64(e.completeIn) - e.received
 	if n > e.coming {
-		e.s.fail(fmt.Errorf("%w: rank %d announces %d pieces where %d are to come", symmem.ErrRegion, e.s.team.WorldRank(e.peer), n, e.coming))
+		e.s.fail(fmt.Errorf("%w: rank %d announces %d pieces where %d are to come", symmem.ErrRegion, e.worldRank(), n, e.coming))
 		return 0
 	}
 	return n

@@ -117,17 +117,20 @@ func (s *Stream) Taken() (bytes uint64) {
 // for what moves. It also returns whom a wait would call missing then, and goes on
 // behind asked.
 func (s *Stream) MissingBehind(ctx context.Context, call symmem.Record, parts []Part, f func(look func() bool), asked func()) (missing []int, err error) {
-	return s.missingBehind(ctx, call, &operation{parts: parts}, f, asked)
+	return s.missingBehind(ctx, call, parts, &operation{}, f, asked)
 }
 
 // FoldMissingBehind is MissingBehind of a fold through the ring.
 func (s *Stream) FoldMissingBehind(ctx context.Context, call symmem.Record, parts []Part, n int, folder Folder, f func(look func() bool), asked func()) (missing []int, err error) {
-	return s.missingBehind(ctx, call, &operation{parts: parts, folder: folder, unit: 1, length: n, staged: true}, f, asked)
+	return s.missingBehind(ctx, call, parts, &operation{folder: folder, unit: 1, length: n, staged: true}, f, asked)
 }
 
-func (s *Stream) missingBehind(ctx context.Context, call symmem.Record, op *operation, f func(look func() bool), asked func()) (missing []int, err error) {
+func (s *Stream) missingBehind(ctx context.Context, call symmem.Record, parts []Part, op *operation, f func(look func() bool), asked func()) (missing []int, err error) {
 	if err := s.lane.Enter(ctx, &call); err != nil {
 		return nil, err
+	}
+	if err := s.assign(func(r int) Part { return parts[r] }, op); err != nil {
+		return nil, s.lane.Leave(err)
 	}
 	s.begin(&call)
 	if err := s.invite(op); err != nil {

@@ -65,3 +65,49 @@ func TestAFaultInAWorkerIsTheBatchesError(t *testing.T) {
 		require.NoError(t, file.Close())
 	}
 }
+
+// TestAFaultInTheOwnPartReachesThePeers, although it comes before they are told which
+// call it is in: they were invited. On the team's own lane, and on the stream's.
+func TestAFaultInTheOwnPartReachesThePeers(t *testing.T) {
+	const size = 64 << 10
+	path := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(path, make([]byte, size), 0o600))
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	mapped, err := syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, syscall.Munmap(mapped)) }()
+	require.NoError(t, file.Truncate(0))
+	for name, open := range map[string]func(context.Context, *symmem.Team) (*ce.Stream, error){
+		"team": func(ctx context.Context, t *symmem.Team) (*ce.Stream, error) {
+			return ce.OpenFor(ctx, t, allToAllCall, ce.Options{})
+		},
+		"stream": func(ctx context.Context, t *symmem.Team) (*ce.Stream, error) { return ce.Open(ctx, t, ce.Options{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, 2, func(ctx context.Context, w *symmem.World) error {
+				s, err := open(ctx, w.Team())
+				if err != nil {
+					return err
+				}
+				src := make([]byte, size)
+				if w.Rank() == 0 {
+					src = mapped
+				}
+				dst := make([]byte, size)
+				err = s.ExchangeEach(ctx, &allToAllCall, func(r int) (p ce.Part) {
+					if r == w.Rank() {
+						p = ce.Part{Src: src, Dst: dst}
+					}
+					return p
+				})
+				var panicked *ce.PanicError
+				if w.Rank() == 0 && !errors.As(err, &panicked) || w.Rank() == 1 && !errors.Is(err, symmem.ErrAborted) {
+					return fmt.Errorf("rank %d: %v", w.Rank(), err)
+				}
+				return nil
+			})
+		})
+	}
+}

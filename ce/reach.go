@@ -81,13 +81,11 @@ var kernelTakes = sync.OnceValue(func() float64 {
 
 // worthReading reports whether so many bytes are.
 func (s *Stream) worthReading(n int) bool {
-	if kernelTakes() > kernelAtMost {
-		return false
-	}
+	least := reachLeast
 	if s.shares {
-		return n >= 2*reachLeast
+		least *= 2
 	}
-	return n >= reachLeast
+	return n >= least && kernelTakes() <= kernelAtMost
 }
 
 // reachChunk is how much is read between two looks at whether it is still wanted.

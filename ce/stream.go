@@ -21,7 +21,7 @@ import (
 type Stream struct {
 	team *symmem.Team
 	lane *symmem.Lane
-	own  bool // the lane is the stream's own
+	owns bool // the lane is the stream's own
 	area *window.Area
 	o    Options
 	ring ring
@@ -37,12 +37,15 @@ type Stream struct {
 	sequence  uint64                // operations so far
 	tag       uint64                // of its ready lines
 	unit      int                   // bytes that are never cut
-	copies    func(dst, src []byte) // how to copy so many bytes
-	ownDst    []byte                // what is left of the own part
+	touches   int64                 // bytes of sources and destinations, the own ones included,
+	copies    func(dst, src []byte) // and how to copy so many
+	own       Part                  // what this rank sends itself,
+	ownDst    []byte                // and what is left of it
 	ownSrc    []byte
-	open      []int // members with something left to do
-	places    []uint64
-	finder    *window.Finder
+	open      []int          // members with something left to do
+	footprint int64          // bytes of all parts
+	places    *window.Finder // of destinations
+	sources   *window.Finder
 	refuser   int   // the first member that refuses, or -1
 	refused   ready // what it says
 	void      bool  // nothing is to be copied
@@ -128,7 +131,7 @@ func Open(ctx context.Context, team *symmem.Team, o Options) (*Stream, error) {
 	for r := range records {
 		records[r] = wordsOf(s.area.Peer(r)).record(n)
 	}
-	s.own, s.lane = true, team.OpenLane(records[team.Rank()], records)
+	s.owns, s.lane = true, team.OpenLane(records[team.Rank()], records)
 	return s, nil
 }
 
@@ -152,7 +155,7 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 	}
 	n, me := team.Size(), team.Rank()
 	s := &Stream{team: team, o: o, ring: ringFor(o.Staging, n), crew: crew{workers: o.Workers}, shares: !team.SharesCPUs(),
-		finder: window.NewFinder(team.World()), edges: make([]edge, n), open: make([]int, 0, n), places: make([]uint64, n), slices: make([][]byte, n)}
+		places: window.NewFinder(team.World()), sources: window.NewFinder(team.World()), edges: make([]edge, n), open: make([]int, 0, n), slices: make([][]byte, n)}
 	call.Digest = call.Digest*31 + uint64(s.ring.share)
 	team.World().Hold() // what is stored here passes no lane
 	defer team.World().Unhold()
@@ -165,7 +168,7 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 		theirs := wordsOf(s.area.Peer(r))
 		s.deal(theirs.line(kindComplete, n, me))
 		s.edges[r] = edge{
-			s: s, peer: r, card: mine.line(kindComplete, n, r),
+			s: s, peer: r, window: team.World().Window(team.WorldRank(r)), card: mine.line(kindComplete, n, r),
 			readyIn: mine.line(kindReady, n, r), readyOut: theirs.line(kindReady, n, me),
 			completeIn: &mine.line(kindComplete, n, r)[0], completeOut: &theirs.line(kindComplete, n, me)[0],
 			creditIn: &mine.line(kindCredit, n, r)[0], creditOut: &theirs.line(kindCredit, n, me)[0],
@@ -192,7 +195,7 @@ func (s *Stream) Close(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ce.Close: %w", err)
 	}
-	if s.own {
+	if s.owns {
 		s.lane.Close()
 	}
 	s.mu.Lock()

@@ -115,12 +115,12 @@ var far = sync.OnceValue(func() func(dst, src []byte) {
 // not that. Alone, one rank may find "rep movsb" no faster in the middle, where two at
 // once do: there, on AMD's processors, it need not be.
 //
-// On Zen 5 it is taken unseen, by Copy: what it gains is on the way between processors,
+// On Zen 5 it is taken unseen, as by Copy: what it gains is on the way between processors,
 // which one rank cannot measure, and alone, one in five found it no faster than Go's copy.
 var (
 	near = sync.OnceValue(func() func(dst, src []byte) {
 		if topo.AMD() >= topo.Zen5 {
-			return Copy
+			return whereApart(line.ByRep)
 		}
 		return fastest(64<<10, clearly)
 	})

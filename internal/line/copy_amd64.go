@@ -65,6 +65,10 @@ func leaves() []CopyLoop {
 // "rep movsb", which takes whole lines from other processors without what is in them;
 // without assembly, as Go does. It keeps neither.
 func ByRep(dst, src []byte) {
+	if atOnce(dst, src) {
+		copyRep(&dst[0], &src[0], len(src))
+		return
+	}
 	if len(src) == 0 {
 		return
 	}
