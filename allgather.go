@@ -59,8 +59,8 @@ func allGather(ctx context.Context, team *Team, call *symmem.Record, to, from []
 }
 
 func (e *engines) allGatherByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
-	return e.stream.ExchangeEach(ctx, call, func(r int) ce.Part {
-		return ce.Part{Src: from, Dst: block(to, r, len(from))}
+	return e.stream.ExchangeEach(ctx, call, func(r int) (src, dst []byte) {
+		return from, block(to, r, len(from))
 	})
 }
 

@@ -68,8 +68,8 @@ func allToAll(ctx context.Context, team *Team, call *symmem.Record, to, from []b
 }
 
 func (e *engines) allToAllByCopies(ctx context.Context, call *symmem.Record, to, from []byte, size int) error {
-	return e.stream.ExchangeEach(ctx, call, func(r int) ce.Part {
-		return ce.Part{Src: block(from, r, size), Dst: block(to, r, size)}
+	return e.stream.ExchangeEach(ctx, call, func(r int) (src, dst []byte) {
+		return block(from, r, size), block(to, r, size)
 	})
 }
 

@@ -3,7 +3,6 @@ package symwin
 import (
 	"context"
 
-	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -57,14 +56,14 @@ func broadcast(ctx context.Context, team *Team, call *symmem.Record, buf []byte)
 
 func (e *engines) broadcastByCopies(ctx context.Context, call *symmem.Record, buf []byte) error {
 	me, root := e.team.Rank(), call.Root
-	return e.stream.ExchangeEach(ctx, call, func(r int) (p ce.Part) {
+	return e.stream.ExchangeEach(ctx, call, func(r int) (src, dst []byte) {
 		switch {
 		case r == me:
 		case me == root:
-			p.Src = buf
+			src = buf
 		case r == root:
-			p.Dst = buf
+			dst = buf
 		}
-		return p
+		return src, dst
 	})
 }

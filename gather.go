@@ -3,7 +3,6 @@ package symwin
 import (
 	"context"
 
-	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -72,13 +71,13 @@ func gather(ctx context.Context, team *Team, call *symmem.Record, to, from []byt
 
 func (e *engines) gatherByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
 	me, root := e.team.Rank(), call.Root
-	return e.stream.ExchangeEach(ctx, call, func(r int) (p ce.Part) {
+	return e.stream.ExchangeEach(ctx, call, func(r int) (src, dst []byte) {
 		if r == root {
-			p.Src = from
+			src = from
 		}
 		if me == root {
-			p.Dst = block(to, r, len(from))
+			dst = block(to, r, len(from))
 		}
-		return p
+		return src, dst
 	})
 }

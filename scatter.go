@@ -3,7 +3,6 @@ package symwin
 import (
 	"context"
 
-	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/reduce"
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -62,13 +61,13 @@ func scatter(ctx context.Context, team *Team, call *symmem.Record, to, from []by
 
 func (e *engines) scatterByCopies(ctx context.Context, call *symmem.Record, to, from []byte) error {
 	me, root := e.team.Rank(), call.Root
-	return e.stream.ExchangeEach(ctx, call, func(r int) (p ce.Part) {
+	return e.stream.ExchangeEach(ctx, call, func(r int) (src, dst []byte) {
 		if r == root {
-			p.Dst = to
+			dst = to
 		}
 		if me == root {
-			p.Src = block(from, r, len(to))
+			src = block(from, r, len(to))
 		}
-		return p
+		return src, dst
 	})
 }

@@ -47,14 +47,18 @@ func (s *Stream) Exchange(ctx context.Context, call symmem.Record, parts []Part,
 	if len(parts) != len(s.edges) {
 		return fmt.Errorf("%w: %d parts for a team of %d", symmem.ErrUsage, len(parts), len(s.edges))
 	}
-	return s.call(ctx, &call, func(r int) Part { return parts[r] }, &operation{votes: votes, refuse: refuse})
+	return s.call(ctx, &call, partsOf(parts), &operation{votes: votes, refuse: refuse})
 }
 
 // ExchangeEach is Exchange where part r follows from r: it is asked for once of each
 // member, in rank order, when nobody else can be inside. So whoever calls it needs no
 // memory for parts, and nothing that guards it.
-func (s *Stream) ExchangeEach(ctx context.Context, call *symmem.Record, part func(r int) Part) error {
+func (s *Stream) ExchangeEach(ctx context.Context, call *symmem.Record, part func(r int) (src, dst []byte)) error {
 	return s.call(ctx, call, part, &operation{})
+}
+
+func partsOf(parts []Part) func(r int) (src, dst []byte) {
+	return func(r int) (src, dst []byte) { return parts[r].Src, parts[r].Dst }
 }
 
 // operation is what one exchange does, beside its parts.
@@ -72,7 +76,7 @@ type operation struct {
 // call makes one collective call of the stream's lane. An agreed error is
 // returned by all members, and the team goes on; any other revokes it, but for that
 // of parts which cannot be, of which nobody was told.
-func (s *Stream) call(ctx context.Context, call *symmem.Record, part func(r int) Part, op *operation) error {
+func (s *Stream) call(ctx context.Context, call *symmem.Record, part func(r int) (src, dst []byte), op *operation) error {
 	if err := s.drain(ctx); err != nil {
 		return err
 	}
@@ -94,17 +98,18 @@ func (s *Stream) call(ctx context.Context, call *symmem.Record, part func(r int)
 }
 
 // assign gives each edge what it is to carry.
-func (s *Stream) assign(part func(r int) Part, op *operation) error {
+func (s *Stream) assign(part func(r int) (src, dst []byte), op *operation) error {
 	me := s.team.Rank()
-	s.own, s.footprint = Part{}, 0
+	s.footprint = 0
 	for r := range s.edges {
-		p := part(r)
-		s.footprint += int64(len(p.Src) + len(p.Dst))
+		src, dst := part(r)
+		s.footprint += int64(len(src) + len(dst))
 		if r == me {
-			s.own = p
+			s.own.Src, s.own.Dst = src, dst
 			continue
 		}
-		s.edges[r].src, s.edges[r].dst = p.Src, p.Dst
+		e := &s.edges[r]
+		e.src, e.dst = src, dst
 	}
 	if op.folder == nil && op.refuse == nil && len(s.own.Src) != len(s.own.Dst) {
 		return fmt.Errorf("%w: this rank sends itself %d bytes and expects %d", symmem.ErrUsage, len(s.own.Src), len(s.own.Dst))
@@ -195,12 +200,12 @@ func (s *Stream) begin(call *symmem.Record) {
 
 // startOwn copies the first piece of the own part, if this rank is to have it.
 func (s *Stream) startOwn(op *operation) {
-	own := s.own
-	s.own = Part{}
-	if op.folder != nil || s.void || s.refuser == s.team.Rank() || sameStart(own.Dst, own.Src) {
+	src, dst := s.own.Src, s.own.Dst
+	s.own.Src, s.own.Dst = nil, nil
+	if op.folder != nil || s.void || s.refuser == s.team.Rank() || sameStart(dst, src) {
 		return
 	}
-	if s.ownDst, s.ownSrc = own.Dst, own.Src; len(s.ownSrc) > 0 {
+	if s.ownDst, s.ownSrc = dst, src; len(src) > 0 {
 		s.copyOwn()
 	}
 }
@@ -320,7 +325,7 @@ func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 	mine := &e.mine
 	mine.want, mine.length, mine.source, mine.at = want, length, source, at
 	mine.sends, mine.how = uint64(len(e.src)), how
-	mine.reads = private && e.reach == reached && s.worthReading(len(e.dst))
+	mine.reads = private && e.reach == reached && len(e.dst) >= s.readLeast
 	mine.steps, mine.load, mine.own = 0, all.load, all.own
 	mine.need, mine.have = all.need, all.have
 	e.begin(s.tag)

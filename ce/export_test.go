@@ -129,7 +129,7 @@ func (s *Stream) missingBehind(ctx context.Context, call symmem.Record, parts []
 	if err := s.lane.Enter(ctx, &call); err != nil {
 		return nil, err
 	}
-	if err := s.assign(func(r int) Part { return parts[r] }, op); err != nil {
+	if err := s.assign(partsOf(parts), op); err != nil {
 		return nil, s.lane.Leave(err)
 	}
 	s.begin(&call)

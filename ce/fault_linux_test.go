@@ -96,11 +96,11 @@ func TestAFaultInTheOwnPartReachesThePeers(t *testing.T) {
 					src = mapped
 				}
 				dst := make([]byte, size)
-				err = s.ExchangeEach(ctx, &allToAllCall, func(r int) (p ce.Part) {
-					if r == w.Rank() {
-						p = ce.Part{Src: src, Dst: dst}
+				err = s.ExchangeEach(ctx, &allToAllCall, func(r int) ([]byte, []byte) {
+					if r != w.Rank() {
+						return nil, nil
 					}
-					return p
+					return src, dst
 				})
 				var panicked *ce.PanicError
 				if w.Rank() == 0 && !errors.As(err, &panicked) || w.Rank() == 1 && !errors.Is(err, symmem.ErrAborted) {

@@ -48,7 +48,7 @@ func (s *Stream) Fold(ctx context.Context, call symmem.Record, parts []Part, n i
 			return fmt.Errorf("%w: a part of Fold has no Dst", symmem.ErrUsage)
 		}
 	}
-	return s.call(ctx, &call, func(r int) Part { return parts[r] }, &operation{folder: f, unit: unit, length: n, inPlace: inPlace})
+	return s.call(ctx, &call, partsOf(parts), &operation{folder: f, unit: unit, length: n, inPlace: inPlace})
 }
 
 // maxUnit is the largest element: several go into the smallest piece.

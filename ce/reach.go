@@ -3,6 +3,7 @@ package ce
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -79,15 +80,6 @@ var kernelTakes = sync.OnceValue(func() float64 {
 	return float64(kernel) / float64(max(plain, 1))
 })
 
-// worthReading reports whether so many bytes are.
-func (s *Stream) worthReading(n int) bool {
-	least := reachLeast
-	if s.shares {
-		least *= 2
-	}
-	return n >= least && kernelTakes() <= kernelAtMost
-}
-
 // reachChunk is how much is read between two looks at whether it is still wanted.
 const reachChunk = 1 << 20
 
@@ -133,8 +125,12 @@ func (e *edge) try() {
 		e.s.unreached.CompareAndSwap(nil, &text)
 		return
 	}
-	e.reach = reached
+	e.reach, e.s.readLeast = reached, reachLeast
+	if e.s.shares {
+		e.s.readLeast *= 2
+	}
 	if t := kernelTakes(); t > kernelAtMost {
+		e.s.readLeast = math.MaxInt
 		text := fmt.Sprintf("it takes %.1f times as long as a plain copy here, and the ring does not", t)
 		e.s.unreached.CompareAndSwap(nil, &text)
 	}

@@ -60,6 +60,7 @@ type Stream struct {
 
 	secret    uint64 // by which peers know this process (reach.go)
 	unreached atomic.Pointer[string]
+	readLeast int // bytes for which it is worth while to have the kernel read, once a peer can be reached
 
 	late   lateness
 	mu     sync.Mutex // guards queue and closed
