@@ -21,11 +21,15 @@ type engines struct {
 	stream *ce.Stream
 	ready  atomic.Bool // both are open
 	closed bool
-	known  known
 
-	// Memory of the steady state, and who may use it: the lane would refuse a
-	// second goroutine only after it had written here.
-	busy    uint32
+	// busy is 1 during an operation of two calls, or one that uses the memory below:
+	// the lane would refuse a second goroutine only after it had written there, and not
+	// between the calls. Others ask it before they enter the lane (inside), which
+	// finds whoever was not about to do so at the very moment.
+	busy  uint32
+	known known
+
+	// Memory of the steady state.
 	parts   []ce.Part
 	fold    fold
 	spare   []byte // for parts that are padded
@@ -35,9 +39,13 @@ type engines struct {
 
 // enginesOf returns the team's engines. The first call opens them and is
 // collective, as the call is that needs them: a rank that calls something else
-// meanwhile is found as in any collective.
+// meanwhile is found as in any collective. Beside an operation of two calls it lets
+// nobody in, whom the lane would, between the two.
 func enginesOf(ctx context.Context, team *Team, call *symmem.Record) (*engines, error) {
 	if e := opened(team); e != nil {
+		if e.inside() {
+			return nil, errInside()
+		}
 		return e, nil
 	}
 	return openEngines(ctx, team, call)
@@ -108,7 +116,11 @@ func (e *engines) Close(ctx context.Context) error {
 	return err
 }
 
-// enter is for operations that need the memory of the steady state.
+// inside reports whether an operation that says so is under way.
+func (e *engines) inside() bool { return atomic.LoadUint32(&e.busy) != 0 }
+
+// enter is for operations of two calls, and those that need the memory of the steady
+// state.
 func (e *engines) enter() error {
 	if !atomic.CompareAndSwapUint32(&e.busy, 0, 1) {
 		return errInside()
@@ -118,7 +130,7 @@ func (e *engines) enter() error {
 
 // leave is a release. A mutex, for which nobody waits here, would take a locked
 // instruction for it, which waits until the operation's stores have left the
-// processor (two ranks, 4 KiB each: 10 ns of 273).
+// processor: 10 ns.
 func (e *engines) leave() { line.StoreRelease32(&e.busy, 0) }
 
 // exchange carries e.parts, and then forgets the caller's memory.

@@ -29,3 +29,15 @@ func Kept(team *Team) (n int) {
 	}
 	return n
 }
+
+// BetweenTwoCalls calls f as another goroutine would between the two calls of one
+// operation on team.
+func BetweenTwoCalls(team *Team, f func()) error {
+	e := opened(team)
+	if err := e.enter(); err != nil {
+		return err
+	}
+	defer e.leave()
+	f()
+	return nil
+}

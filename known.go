@@ -57,7 +57,7 @@ func (w *key) place(k uint64) uint64 {
 // knownCallOf is what is known of a call on team, or nil.
 func knownCallOf(team *Team, op symmem.Op, by Op, root int, typ uintptr, dst, src []byte) (*engines, *knownCall) {
 	e := opened(team)
-	if e == nil {
+	if e == nil || e.inside() {
 		return nil, nil
 	}
 	w := keyOf(op, by, root, typ, dst, src)

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -145,4 +149,78 @@ func TestBadAlgo(t *testing.T) {
 		err = symwin.Run(context.Background(), 1, func(ctx context.Context, w *symwin.World) error { return nil })
 		require.ErrorIs(t, err, symwin.ErrUsage)
 	}
+}
+
+// TestNobodyComesBetweenTheCallsOfOneOperation: another goroutine is refused there, whose
+// call is known or new, by lines or by copies, and nobody is told of it.
+func TestNobodyComesBetweenTheCallsOfOneOperation(t *testing.T) {
+	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
+		team := w.Team()
+		for _, size := range []int{8, 50_000} {
+			src, dst := make([]byte, 2*size), make([]byte, 2*size)
+			calls := map[string]func() error{
+				"alltoall":      func() error { return symwin.AllToAll(ctx, team, dst, src) },
+				"allgather":     func() error { return symwin.AllGather(ctx, team, dst, src[:size]) },
+				"gather":        func() error { return symwin.Gather(ctx, team, dst, src[:size], 0) },
+				"scatter":       func() error { return symwin.Scatter(ctx, team, dst[:size], src, 0) },
+				"broadcast":     func() error { return symwin.Broadcast(ctx, team, src, 0) },
+				"reduce":        func() error { return symwin.Reduce(ctx, team, dst, src, symwin.Sum, 0) },
+				"allreduce":     func() error { return symwin.AllReduce(ctx, team, dst, src, symwin.Sum) },
+				"reducescatter": func() error { return symwin.ReduceScatter(ctx, team, dst[:size], src, symwin.Sum) },
+				"alltoallv":     func() error { return symwin.AllToAllv(ctx, team, dst, make([]int, 2), src, []int{size, size}) },
+			}
+			if err := symwin.AllToAll(ctx, team, make([]byte, 4), make([]byte, 4)); err != nil { // opens the engines
+				return err
+			}
+			for _, known := range []bool{false, true} {
+				var refused error
+				if err := symwin.BetweenTwoCalls(team, func() {
+					for name, call := range calls {
+						if err := call(); !errors.Is(err, symwin.ErrUsage) || errors.Is(err, symwin.ErrAborted) {
+							refused = fmt.Errorf("%s of %d bytes, known %v: %v", name, size, known, err)
+						}
+					}
+				}); err != nil || refused != nil {
+					return errors.Join(err, refused)
+				}
+				for _, name := range slices.Sorted(maps.Keys(calls)) {
+					if err := calls[name](); err != nil {
+						return fmt.Errorf("%s of %d bytes: %w", name, size, err)
+					}
+				}
+			}
+		}
+		return nil
+	}))
+}
+
+// TestTwoGoroutinesOfOneTeam: one of them is refused, and both get right what they get.
+func TestTwoGoroutinesOfOneTeam(t *testing.T) {
+	const size, calls = 20_000, 300
+	require.NoError(t, symwin.Run(context.Background(), 2, func(ctx context.Context, w *symwin.World) error {
+		both := make(chan error, 2)
+		var made atomic.Int32
+		for range cap(both) {
+			go func() {
+				src, dst := make([]byte, 2*size), make([]byte, 2*size)
+				for i := range src {
+					src[i] = byte(1 + w.Rank())
+				}
+				for made.Add(1) <= calls {
+					clear(dst)
+					err := symwin.AllToAll(ctx, w.Team(), dst, src)
+					for errors.Is(err, symwin.ErrUsage) {
+						runtime.Gosched()
+						err = symwin.AllToAll(ctx, w.Team(), dst, src)
+					}
+					if err != nil || dst[0] != 1 || dst[2*size-1] != 2 {
+						both <- fmt.Errorf("%d and %d: %w", dst[0], dst[2*size-1], err)
+						return
+					}
+				}
+				both <- nil
+			}()
+		}
+		return errors.Join(<-both, <-both)
+	}))
 }

@@ -149,8 +149,8 @@ func (s *Stream) copy(dst, src []byte) {
 
 // copyAs chooses how to copy in an operation that touches so many bytes here.
 func (s *Stream) copyAs(bytes int64) {
-	if s.copies == nil || s.touches != bytes {
-		s.touches, s.copies = bytes, window.CopyLoop(bytes, len(s.edges))
+	if s.copies == nil || s.suits != bytes {
+		s.suits, s.copies = bytes, window.CopyLoop(bytes, len(s.edges))
 	}
 }
 

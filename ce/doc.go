@@ -52,8 +52,8 @@
 //	               shorter), then AllGather in place. In place both are right.
 //
 // votes are for members that find out only in the call that they cannot take what
-// comes (v: a dst too short). Bad arguments that a rank can see by itself are
-// errors before the call.
+// comes (v: a dst too short). Bad arguments that a rank can see by itself are errors of
+// that rank alone, of which nobody is told.
 //
 // # The invariant
 //

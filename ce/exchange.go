@@ -84,15 +84,17 @@ func (s *Stream) call(ctx context.Context, call *symmem.Record, part func(r int)
 		return err
 	}
 	op.staged = op.staged || call.Engine == symmem.EngineBCopy
-	err := s.assign(part, op)
-	if err == nil {
-		if err = s.operate(ctx, call, op); err != nil {
-			s.publish(call) // some may be invited, so an error concerns all
-		}
+	before := s.sequence
+	err := s.operate(ctx, call, part, op)
+	if err != nil && s.sequence != before {
+		s.publish(call) // some may be invited, so it concerns all
 	}
-	err = s.lane.Leave(err)
+	var refusal error
 	if err == nil && s.refuser >= 0 {
-		return s.refusal()
+		refusal = s.refusal()
+	}
+	if err = s.lane.Leave(err); err == nil {
+		err = refusal
 	}
 	return err
 }
@@ -111,8 +113,12 @@ func (s *Stream) assign(part func(r int) (src, dst []byte), op *operation) error
 		e := &s.edges[r]
 		e.src, e.dst = src, dst
 	}
-	if op.folder == nil && op.refuse == nil && len(s.own.Src) != len(s.own.Dst) {
-		return fmt.Errorf("%w: this rank sends itself %d bytes and expects %d", symmem.ErrUsage, len(s.own.Src), len(s.own.Dst))
+	if src, dst := len(s.own.Src), len(s.own.Dst); src != dst && op.folder == nil && op.refuse == nil {
+		s.own = Part{}
+		for r := range s.edges {
+			s.edges[r].src, s.edges[r].dst = nil, nil
+		}
+		return fmt.Errorf("%w: this rank sends itself %d bytes and expects %d", symmem.ErrUsage, src, dst)
 	}
 	return nil
 }
@@ -120,23 +126,29 @@ func (s *Stream) assign(part func(r int) (src, dst []byte), op *operation) error
 // operate is an operation inside the lane. Before the invitations and the first piece of
 // the own part comes as little as can be. What comes behind a piece passes while its last
 // lines are being stored: up to 30 ns cost nothing there, on Zen 5, and each one here.
-func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation) (err error) {
+func (s *Stream) operate(ctx context.Context, call *symmem.Record, part func(r int) (src, dst []byte), op *operation) (err error) {
 	defer rescue(debug.SetPanicOnFault(true), &err)
+	if err := s.assign(part, op); err != nil {
+		return err
+	}
 	s.begin(call)
 	if err := s.invite(op); err != nil {
 		return err
 	}
 	failpoint.Hit(failpoint.CopyReady)
-	if !op.votes {
-		s.startOwn(op)
+	late := s.footprint <= little && !op.votes
+	if !late {
+		s.publish(call)
 	}
-	s.publish(call)
 	if op.votes {
 		if err := s.await(ctx, (*hearing)(s)); err != nil {
 			return err
 		}
 		s.void = s.refuser >= 0
-		s.startOwn(op)
+	}
+	s.startOwn(op)
+	if late {
+		s.publish(call)
 	}
 	s.straight()
 	for s.unfinished() {
@@ -156,7 +168,7 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, op *operation
 // progress goes on. (Zen 5, all-to-all of 16 KiB 0.37 and 0.36 µs, of 32 KiB 0.77 and
 // 0.73, of 64 KiB 1.31 and 1.28.)
 func (s *Stream) straight() {
-	if len(s.open) != 1 || !s.shares || s.folder != nil || s.footprint > straightMost {
+	if len(s.open) != 1 || !s.shares || s.folder != nil || s.footprint > little {
 		return
 	}
 	e := &s.edges[s.open[0]]
@@ -174,9 +186,9 @@ func (s *Stream) straight() {
 	}
 }
 
-// straightMost is the bytes, read and written, of what is little to copy: a wait that
-// copies nothing meanwhile loses no more than that takes.
-const straightMost = 256 << 10
+// little is the bytes, read and written, of what is little to copy: what comes a piece of
+// it late, be it a copy or the name of the call, is not late.
+const little = 256 << 10
 
 // publish tells which call this is.
 func (s *Stream) publish(call *symmem.Record) {
@@ -228,11 +240,13 @@ func (s *Stream) copyOwn() {
 	if s.onlyWaits() {
 		n = min(n, max(ownRest, n/8))
 	} else {
-		n = min(n, max(ownPiece, n/8), max(ownLeast, n/2))
+		n = min(n, max(ownPiece, n/8), max(ownLeast, n/2&^63))
 	}
 	s.copy(s.ownDst[:n], s.ownSrc[:n])
 	failpoint.Hit(failpoint.CopyHalf)
-	s.ownDst, s.ownSrc = s.ownDst[n:], s.ownSrc[n:]
+	if s.ownDst, s.ownSrc = s.ownDst[n:], s.ownSrc[n:]; len(s.ownSrc) == 0 {
+		s.ownDst, s.ownSrc = nil, nil // and not the end of them: it is forgotten
+	}
 }
 
 // onlyWaits reports whether this rank has done all that others wait for.
@@ -309,7 +323,8 @@ func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 	if !op.inPlace && !op.staged {
 		source = find(s.sources, e.src)
 	}
-	private := reachable && op.unit == 0 && !op.staged // may be read by the kernel; what is folded has no place
+	// May be read by the kernel; what is folded has no place, and a refusal's line none for at.
+	private := reachable && op.unit == 0 && !op.staged && !all.how.refuses()
 	if private && source == nowhere && len(e.src) >= reachLeast {
 		at = addressOf(e.src)
 	}

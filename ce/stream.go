@@ -37,8 +37,8 @@ type Stream struct {
 	sequence  uint64                // operations so far
 	tag       uint64                // of its ready lines
 	unit      int                   // bytes that are never cut
-	touches   int64                 // bytes of sources and destinations, the own ones included,
-	copies    func(dst, src []byte) // and how to copy so many
+	copies    func(dst, src []byte) // how to copy, in an operation
+	suits     int64                 // that touches so many bytes
 	own       Part                  // what this rank sends itself,
 	ownDst    []byte                // and what is left of it
 	ownSrc    []byte

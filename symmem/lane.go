@@ -75,7 +75,8 @@ func (l *Lane) Enter(ctx context.Context, c *Record) error {
 
 // Begin is Enter's look alone, and Name its call: for operations so short that
 // they name it only behind their stores, because whatever comes before those
-// delays all members by as much. Name comes before Publish, Await and any error.
+// delays all members by as much. Name comes before Publish, Await and any error of
+// which others are to hear.
 func (l *Lane) Begin(ctx context.Context) error {
 	if !l.gate.enter() {
 		if l.number != 0 {
