@@ -136,8 +136,9 @@ var crossoversAMD = []crossover{
 //	allreduce     0.30 | 0.57          0.46 | 0.68          0.80 | 0.90
 //	reducescatter 0.42 | 0.49          0.49 | 0.59          0.88 | 0.90
 //
-// Where the program leaves the data alone, copies into windows take 0.23 to 0.29 for 4
-// and 8 KiB, and lines 0.21 and 0.39; far, 0.65 and 0.70, and lines 0.88 and 0.98.
+// (Copies have become faster by 0.03 to 0.06 since.) Where the program leaves the data
+// alone, copies into windows take 0.20 to 0.24 for 4 and 8 KiB, and lines 0.15 to 0.25,
+// but for alltoall and allgather of 8 KiB 0.39; far, 0.65 and 0.70, and lines 0.88 and 0.98.
 var crossoversZen5 = []crossover{
 	{symmem.OpAllToAll, 2, 4 << 10, always},
 	{symmem.OpAllGather, 2, 4 << 10, always},
