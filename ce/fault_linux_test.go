@@ -4,13 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
-	"syscall"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/symmem"
@@ -23,14 +18,8 @@ import (
 func TestAFaultInAWorkerIsTheBatchesError(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	const size = 8 << 20
-	path := filepath.Join(t.TempDir(), "file")
 	for _, workers := range []int{1, 3} {
-		require.NoError(t, os.WriteFile(path, make([]byte, size), 0o600))
-		file, err := os.OpenFile(path, os.O_RDWR, 0)
-		require.NoError(t, err)
-		mapped, err := syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
-		require.NoError(t, err)
-		require.NoError(t, file.Truncate(0))
+		mapped := truncated(t, 2*size)[size:] // nothing of it is there
 		run(t, 2, func(ctx context.Context, w *symmem.World) error {
 			twin, err := w.Team().Split(ctx, 0, 0)
 			if err != nil {
@@ -61,8 +50,6 @@ func TestAFaultInAWorkerIsTheBatchesError(t *testing.T) {
 			}
 			return w.Team().Barrier(ctx)
 		})
-		require.NoError(t, syscall.Munmap(mapped))
-		require.NoError(t, file.Close())
 	}
 }
 
@@ -70,15 +57,7 @@ func TestAFaultInAWorkerIsTheBatchesError(t *testing.T) {
 // call it is in: they were invited. On the team's own lane, and on the stream's.
 func TestAFaultInTheOwnPartReachesThePeers(t *testing.T) {
 	const size = 64 << 10
-	path := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(path, make([]byte, size), 0o600))
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, file.Close()) }()
-	mapped, err := syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, syscall.Munmap(mapped)) }()
-	require.NoError(t, file.Truncate(0))
+	mapped := truncated(t, 2*size)[size:] // nothing of it is there
 	for name, open := range map[string]func(context.Context, *symmem.Team) (*ce.Stream, error){
 		"team": func(ctx context.Context, t *symmem.Team) (*ce.Stream, error) {
 			return ce.OpenFor(ctx, t, allToAllCall, ce.Options{})
