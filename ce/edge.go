@@ -91,9 +91,8 @@ const maxLoad = 1 << 48
 // edge is what a stream has to do with one peer in one operation: something to
 // send and something to receive, each of any length.
 type edge struct {
-	s      *Stream
-	peer   int
-	window []byte // the peer's
+	s    *Stream
+	peer int
 
 	readyIn, readyOut       *[8]uint64
 	completeIn, completeOut *uint64
@@ -244,11 +243,11 @@ func (e *edge) settles() bool {
 
 // place is n bytes of the peer's window, where its ready line says that they lie.
 func (e *edge) place(off, n uint64) ([]byte, error) {
-	if size := uint64(len(e.window)); off <= size && n <= size-off {
-		return e.window[off : off+n : off+n], nil
+	b, err := window.Bytes(e.s.team.World(), e.worldRank(), off, n)
+	if err != nil {
+		return nil, fmt.Errorf("the ready line of rank %d: %w", e.worldRank(), err)
 	}
-	_, err := window.Bytes(e.s.team.World(), e.worldRank(), off, n)
-	return nil, fmt.Errorf("the ready line of rank %d: %w", e.worldRank(), err)
+	return b, nil
 }
 
 // worldRank is the peer as errors name it.

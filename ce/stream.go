@@ -169,7 +169,7 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 		theirs := wordsOf(s.area.Peer(r))
 		s.deal(theirs.line(kindComplete, n, me))
 		s.edges[r] = edge{
-			s: s, peer: r, window: team.World().Window(team.WorldRank(r)), card: mine.line(kindComplete, n, r),
+			s: s, peer: r, card: mine.line(kindComplete, n, r),
 			readyIn: mine.line(kindReady, n, r), readyOut: theirs.line(kindReady, n, me),
 			completeIn: &mine.line(kindComplete, n, r)[0], completeOut: &theirs.line(kindComplete, n, me)[0],
 			creditIn: &mine.line(kindCredit, n, r)[0], creditOut: &theirs.line(kindCredit, n, me)[0],

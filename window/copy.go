@@ -11,8 +11,7 @@ import (
 
 // Copy copies src to the beginning of dst, which is at least as long, as suits what goes
 // from one rank to another and fits the caches of both: what takes time is the lines' way
-// between the two. It copies overlapping memory right,
-// as copy does.
+// between the two. It copies overlapping memory right, as copy does.
 func Copy(dst, src []byte) {
 	if len(src) < wholeLines {
 		copy(dst, src)

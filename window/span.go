@@ -69,11 +69,12 @@ func Bytes(w *symmem.World, rank int, off, n uint64) ([]byte, error) {
 		return nil, fmt.Errorf("%w: there is no rank %d among %d", symmem.ErrRegion, rank, w.Size())
 	}
 	// n is compared with what is left, so no sum can overflow.
-	size := uint64(w.Geometry().Window)
+	all := w.Window(rank)
+	size := uint64(len(all))
 	if off > size || n > size-off {
 		return nil, fmt.Errorf("%w: %d bytes at offset %d of rank %d's window, which has %d", symmem.ErrRegion, n, off, rank, size)
 	}
-	return w.Window(rank)[off : off+n : off+n], nil
+	return all[off : off+n : off+n], nil
 }
 
 // Find reports whether all of s lies in one allocation of this rank's own window
