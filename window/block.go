@@ -52,7 +52,10 @@ type receiver struct {
 	// once more before every store (put, two ranks, 8 bytes: 82 ns one way, and 45).
 	line []uint64
 	sent signalLine
-	bell *shmsync.Doorbell
+	// heard is what this rank had of the receiver's when it last asked for the line. As
+	// sent, it is for one goroutine at a time an index.
+	heard signalLine
+	bell  *shmsync.Doorbell
 }
 
 const (
