@@ -48,22 +48,18 @@ func (a area) line(kind, n, p int) *[8]uint64 { return a.at(kind*n + p) }
 
 func (a area) record(n int) *[8]uint64 { return a.at(kinds * n) }
 
-// ready is what one member tells another before an operation: as a receiver,
-// where it wants the data; as a sender, where the data lies, if the receiver may
-// read it there. What both choose the way by (route) stands in the two lines.
+// ready is what one member tells another before an operation, as it lies in its line: as
+// a receiver, where it wants the data; as a sender, where the data lies, if the receiver
+// may read it there. What both choose the way by (route) stands in the two lines.
 type ready struct {
 	want   uint64 // offset in the own window: of the final place, or of the ring for this sender
 	length uint64 // bytes it expects
 	source uint64 // offset in the own window of what it sends, or nowhere
-	at     uint64 // nowhere: address of what it sends in its process, or 0
 	sends  uint64 // bytes it sends
-	how    how
-	reads  bool   // it can read private memory of the other
-	steps  uint64 // of its batch
-	load   uint64 // bytes it sends to others and expects of them
-	own    uint64 // and bytes of its own part
-	need   uint64 // where it refuses
-	have   uint64
+	kind   uint64 // how, reads, and own or steps
+	first  uint64 // at; of who refuses, need
+	second uint64 // load; of who refuses, have
+	tag    uint64 // {sequence 32 | digest 32}
 }
 
 // nowhere as a source: in private memory.
@@ -81,49 +77,72 @@ const (
 	hows
 )
 
-func (h how) refuses() bool { return h >= refusedShort }
-
-// post stores r where its reader looks: {sequence 32 | digest 32} last, with
-// release.
-func (r *ready) post(to *[8]uint64, tag uint64) {
-	// A refusal has need and have, what is none may have at and load; a batch has
-	// steps, what is none may have own.
-	at, load := r.at, r.load
-	if r.how.refuses() {
-		at, load = r.need, r.have
+// kindOf is a ready line's kind; counted is its own, or its steps.
+func kindOf(h how, reads bool, counted uint64) uint64 {
+	kind := counted<<countedFrom | uint64(h)
+	if reads {
+		kind |= readsBit
 	}
-	how := uint64(r.how)
-	if r.reads {
-		how |= readsBit
-	}
-	line.PublishRecord(to, &[8]uint64{r.want, r.length, r.source, r.sends, (r.steps|r.own)<<16 | how, at, load, tag})
+	return kind
 }
 
-const readsBit = 1 << 8
+const (
+	readsBit    = 1 << 8
+	countedFrom = 16
+)
 
-// read reads a line that has come.
+func (r *ready) how() how      { return how(r.kind) } // the lowest byte
+func (r *ready) refuses() bool { return r.how() >= refusedShort }
+
+// reads: it can read private memory of the other.
+func (r *ready) reads() bool { return r.kind&readsBit != 0 }
+
+// own is the bytes of its own part.
+func (r *ready) own() uint64 { return r.kind >> countedFrom }
+
+// steps are those of its batch, which has no own part.
+func (r *ready) steps() uint64 { return r.kind >> countedFrom }
+
+// at is where what it sends lies in its process, if that is nowhere in its window and may
+// be read, else 0.
+func (r *ready) at() uint64 { return r.unlessRefused(r.first) }
+
+// load is the bytes it sends to others and expects of them.
+func (r *ready) load() uint64 { return r.unlessRefused(r.second) }
+
+// need and have are those of who refuses.
+func (r *ready) need() uint64 { return r.first }
+func (r *ready) have() uint64 { return r.second }
+
+func (r *ready) unlessRefused(v uint64) uint64 {
+	if r.refuses() {
+		return 0
+	}
+	return v
+}
+
+// post stores r where its reader looks: the tag last, with release.
+func (r *ready) post(to *[8]uint64, tag uint64) {
+	r.tag = tag
+	line.PublishRecord(to, r.words())
+}
+
+// read reads a line whose tag has come.
 func (r *ready) read(from *[8]uint64) {
-	word := atomic.LoadUint64(&from[4])
 	r.want = atomic.LoadUint64(&from[0])
 	r.length = atomic.LoadUint64(&from[1])
 	r.source = atomic.LoadUint64(&from[2])
 	r.sends = atomic.LoadUint64(&from[3])
-	r.how, r.reads, r.steps, r.own = how(word), word&readsBit != 0, word>>16, word>>16
-	r.at, r.load = atomic.LoadUint64(&from[5]), atomic.LoadUint64(&from[6])
-	r.need, r.have = 0, 0
-	if r.how.refuses() {
-		r.need, r.have, r.at, r.load = r.at, r.load, 0, 0
-	}
+	r.kind = atomic.LoadUint64(&from[4])
+	r.first = atomic.LoadUint64(&from[5])
+	r.second = atomic.LoadUint64(&from[6])
 }
 
 // tagOf is the last word of a ready line: which operation of the stream it is
 // for, and a digest of the call, so that a rank that calls something else is
-// found by the first line that is read.
+// found by the first line that is read. The products wait for nothing but their fields.
 func tagOf(sequence uint64, c *symmem.Record) uint64 {
-	const odd = 0x9e3779b97f4a7c15
 	h := uint64(c.Op)<<40 ^ uint64(c.Engine)<<32 ^ uint64(uint32(c.EltSize))
-	for _, v := range [...]uint64{c.Count, uint64(c.Root), c.Digest} {
-		h = (h ^ h>>29 ^ v) * odd
-	}
-	return sequence<<32 | (h^h>>29)*odd>>32
+	h ^= c.Count*0xc2b2ae3d27d4eb4f ^ uint64(c.Root)*0x94d049bb133111eb ^ c.Digest*0xff51afd7ed558ccd
+	return sequence<<32 | (h^h>>29)*0x9e3779b97f4a7c15>>32
 }

@@ -7,6 +7,11 @@ func wordsOf(b []byte) area {
 	return area(unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8))
 }
 
+// words sees r as it lies in memory.
+func (r *ready) words() *[8]uint64 { return (*[8]uint64)(unsafe.Pointer(r)) }
+
+var _ [8 * 8]byte = [unsafe.Sizeof(ready{})]byte{}
+
 // sameStart reports whether two slices begin at one address.
 func sameStart(a, b []byte) bool { return unsafe.SliceData(a) == unsafe.SliceData(b) }
 

@@ -183,7 +183,7 @@ func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
 	s.begin(&batchCall)
 	s.copyAs(b.footprint())
 	n, me := len(s.edges), s.team.Rank()
-	mine := ready{source: nowhere, steps: uint64(len(b.steps))}
+	mine := ready{source: nowhere, kind: kindOf(direct, false, uint64(len(b.steps)))}
 	for k := 1; k < n; k++ {
 		r := (me + k) % n
 		e := &s.edges[r]
@@ -196,9 +196,9 @@ func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
 	if err := s.await(ctx, (*hearing)(s)); err != nil {
 		return err
 	}
-	steps := mine.steps
+	steps := mine.steps()
 	for _, r := range s.open {
-		steps = max(steps, s.edges[r].theirs.steps)
+		steps = max(steps, s.edges[r].theirs.steps())
 	}
 	if steps > maxSteps {
 		return fmt.Errorf("%w: a batch of %d steps", symmem.ErrRegion, steps)
@@ -256,7 +256,7 @@ func (s *Stream) copyStep(b *Batch, from, to step) {
 		p := &b.puts[i]
 		s.crew.add(p.dst[lo:hi], p.src[lo:hi])
 	})
-	s.crew.run(s.copies)
+	s.crew.run(s.alone)
 }
 
 // stepped is the Condition that every member has made this step.

@@ -136,22 +136,27 @@ func (c *crew) take() (first, at, last, end int) {
 	return first, at, c.next, 0
 }
 
-// copy copies one piece, with the crew if it is long.
-func (s *Stream) copy(dst, src []byte) {
-	if s.crew.workers > 1 && len(src) >= 2*grainBytes {
-		s.crew.begin()
-		s.crew.add(dst, src)
-		s.crew.run(s.copies)
-		return
-	}
-	s.copies(dst, src)
-}
-
 // copyAs chooses how to copy in an operation that touches so many bytes here.
 func (s *Stream) copyAs(bytes int64) {
-	if s.copies == nil || s.suits != bytes {
-		s.suits, s.copies = bytes, window.CopyLoop(bytes, len(s.edges))
+	if s.copies != nil && s.suits == bytes {
+		return
 	}
+	s.suits, s.alone = bytes, window.CopyLoop(bytes, len(s.edges))
+	s.copies = s.alone
+	if s.crew.workers > 1 && bytes >= 2*grainBytes {
+		s.copies = s.together
+	}
+}
+
+// copyTogether copies one piece, with the crew if it is long.
+func (s *Stream) copyTogether(dst, src []byte) {
+	if len(src) < 2*grainBytes {
+		s.alone(dst, src)
+		return
+	}
+	s.crew.begin()
+	s.crew.add(dst, src)
+	s.crew.run(s.alone)
 }
 
 // spareCPUs is how many goroutines can copy at once without being in the way of

@@ -26,15 +26,15 @@ const (
 // how many bytes the sender writes; the receiver reads the others.
 func route(from, to *ready, shares bool) (w way, cut uint64) {
 	n := from.sends
-	placed, shown := to.how == direct, from.source != nowhere
-	open := shown || from.at != 0 && to.reads
+	placed, shown := to.how() == direct, from.source != nowhere
+	open := shown || from.at() != 0 && to.reads()
 	switch {
 	case placed && open && from.length == 0 && shares:
 		if cut = cutOf(from, to, shown); cut < n {
 			return share, cut
 		}
 		return push, n
-	case placed && shown && from.length == 0 && from.load > to.load && n >= pullLeast:
+	case placed && shown && from.length == 0 && from.load() > to.load() && n >= pullLeast:
 		return pull, 0
 	case placed:
 		return push, n
@@ -74,9 +74,9 @@ func cutOf(from, to *ready, shown bool) uint64 {
 		return n
 	}
 	// sender.own + x·sender.load = receiver.own + (1−x)·cost·receiver.load
-	sends, receives := min(from.load, maxLoad), cost*min(to.load, maxLoad)
-	part, all := to.own+receives, sends+receives
-	part -= min(from.own, part)
+	sends, receives := min(from.load(), maxLoad), cost*min(to.load(), maxLoad)
+	part, all := to.own()+receives, sends+receives
+	part -= min(from.own(), part)
 	if part >= all || all == 0 {
 		return n
 	}
@@ -162,14 +162,14 @@ func (e *edge) hear() bool {
 		return false
 	}
 	e.theirs.read(e.readyIn)
-	if e.theirs.how >= hows {
-		s.fail(fmt.Errorf("%w: rank %d's ready line says %d", symmem.ErrRegion, e.worldRank(), e.theirs.how))
+	if e.theirs.how() >= hows {
+		s.fail(fmt.Errorf("%w: rank %d's ready line says %d", symmem.ErrRegion, e.worldRank(), e.theirs.how()))
 		return false
 	}
-	if e.theirs.how.refuses() && (s.refuser < 0 || e.peer < s.refuser) {
+	if e.theirs.refuses() && (s.refuser < 0 || e.peer < s.refuser) {
 		s.refuser, s.refused = e.peer, e.theirs
 	}
-	if e.reach == untried && e.theirs.at != 0 {
+	if e.reach == untried && e.theirs.at() != 0 {
 		e.try()
 	}
 	e.heard = true
@@ -180,7 +180,7 @@ func (e *edge) hear() bool {
 // every number of the peer's before it is used.
 func (e *edge) settle() error {
 	e.settled = true
-	if e.s.void || e.theirs.how.refuses() {
+	if e.s.void || e.theirs.refuses() {
 		e.src, e.out = nil, push
 	} else if e.theirs.length != uint64(len(e.src)) {
 		return fmt.Errorf("%w: rank %d expects %d bytes of rank %d, which sends %d", symmem.ErrMismatch,
@@ -202,7 +202,7 @@ func (e *edge) settle() error {
 	}
 	e.coming = 1
 	expects := e.mine.length
-	if e.s.void || e.mine.how.refuses() {
+	if e.s.void || e.mine.refuses() {
 		e.dst, e.in = nil, push
 	} else if e.theirs.sends != expects {
 		return fmt.Errorf("%w: rank %d sends %d bytes to rank %d, which expects %d", symmem.ErrMismatch,
@@ -223,7 +223,7 @@ func (e *edge) settle() error {
 			}
 			e.from = from[cut:]
 		default:
-			e.fromAt = e.theirs.at + cut
+			e.fromAt = e.theirs.at() + cut
 		}
 		if w == share {
 			e.dst = e.dst[cut:]
@@ -291,14 +291,14 @@ func (e *edge) over() bool {
 func (e *edge) send() bool {
 	switch e.out {
 	case push:
-		e.s.copy(e.target, e.src)
+		e.s.copies(e.target, e.src)
 		e.done = true
 	case pull, share: // the source stays held until it has been read
 		if e.offered {
 			e.done = e.credit() == e.owed
 			return e.done
 		}
-		e.s.copy(e.target, e.src[:len(e.target)])
+		e.s.copies(e.target, e.src[:len(e.target)])
 		_, e.owed = e.s.ring.place(e.owed, granule)
 		e.offered = true
 	case stage:
@@ -365,7 +365,7 @@ func (e *edge) receive() bool {
 	}
 	if e.in == stage {
 		n := min(len(e.dst), e.inPiece)
-		e.s.copies(e.dst[:n], e.piece(n))
+		e.s.alone(e.dst[:n], e.piece(n))
 		e.dst = e.dst[n:]
 		e.take(n)
 	}
@@ -380,7 +380,7 @@ func (e *edge) fetch() bool {
 	if e.fromAt != 0 {
 		return e.fetchPrivate(e.dst, e.fromAt)
 	}
-	e.s.copy(e.dst, e.from)
+	e.s.copies(e.dst, e.from)
 	return !e.s.givenUp()
 }
 

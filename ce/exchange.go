@@ -99,28 +99,29 @@ func (s *Stream) call(ctx context.Context, call *symmem.Record, part func(r int)
 	return err
 }
 
-// assign gives each edge what it is to carry.
-func (s *Stream) assign(part func(r int) (src, dst []byte), op *operation) error {
-	me := s.team.Rank()
-	s.footprint = 0
+// assign gives each edge what it is to carry, and that of this rank its own part. needs
+// tells that something comes to memory of which no peer knows where it lies.
+func (s *Stream) assign(part func(r int) (src, dst []byte), op *operation) (needs bool, err error) {
+	s.footprint, needs = 0, op.length > 0 && len(s.edges) > 1
 	for r := range s.edges {
-		src, dst := part(r)
-		s.footprint += int64(len(src) + len(dst))
-		if r == me {
-			s.own.Src, s.own.Dst = src, dst
+		e := &s.edges[r]
+		e.src, e.dst = part(r)
+		s.footprint += int64(len(e.src) + len(e.dst))
+		if e == s.own {
 			continue
 		}
-		e := &s.edges[r]
-		e.src, e.dst = src, dst
+		if e.lies = nowhere; !op.staged {
+			e.lies = find(s.places, e.dst)
+		}
+		needs = needs || e.lies == nowhere && len(e.dst) > 0
 	}
-	if src, dst := len(s.own.Src), len(s.own.Dst); src != dst && op.folder == nil && op.refuse == nil {
-		s.own = Part{}
+	if src, dst := len(s.own.src), len(s.own.dst); src != dst && op.folder == nil && op.refuse == nil {
 		for r := range s.edges {
 			s.edges[r].src, s.edges[r].dst = nil, nil
 		}
-		return fmt.Errorf("%w: this rank sends itself %d bytes and expects %d", symmem.ErrUsage, src, dst)
+		return false, fmt.Errorf("%w: this rank sends itself %d bytes and expects %d", symmem.ErrUsage, src, dst)
 	}
-	return nil
+	return needs, nil
 }
 
 // operate is an operation inside the lane. Before the invitations and the first piece of
@@ -128,11 +129,12 @@ func (s *Stream) assign(part func(r int) (src, dst []byte), op *operation) error
 // lines are being stored: up to 30 ns cost nothing there, on Zen 5, and each one here.
 func (s *Stream) operate(ctx context.Context, call *symmem.Record, part func(r int) (src, dst []byte), op *operation) (err error) {
 	defer rescue(debug.SetPanicOnFault(true), &err)
-	if err := s.assign(part, op); err != nil {
+	needs, err := s.assign(part, op)
+	if err != nil {
 		return err
 	}
 	s.begin(call)
-	if err := s.invite(op); err != nil {
+	if err := s.invite(op, needs); err != nil {
 		return err
 	}
 	failpoint.Hit(failpoint.CopyReady)
@@ -176,8 +178,9 @@ func (s *Stream) straight() {
 		return
 	}
 	e.send()
-	if len(s.ownSrc) > 0 {
-		s.copyOwn()
+	s.lane.Rung()
+	if s.ownLeft() {
+		s.copyOwn(ownRest)
 	}
 	if s.lane.Sees(e.completeIn, e.received+1) {
 		e.receivedOne()
@@ -197,7 +200,7 @@ func (s *Stream) publish(call *symmem.Record) {
 }
 
 // unfinished reports whether something is left to do.
-func (s *Stream) unfinished() bool { return len(s.open) > 0 || len(s.ownSrc) > 0 || s.folding() }
+func (s *Stream) unfinished() bool { return len(s.open) > 0 || s.ownLeft() || s.folding() }
 
 // begin forgets the last operation.
 func (s *Stream) begin(call *symmem.Record) {
@@ -206,54 +209,42 @@ func (s *Stream) begin(call *symmem.Record) {
 	s.tag = tagOf(s.sequence, call)
 	s.refuser, s.void, s.fatal, s.otherCall, s.stirred = -1, false, nil, false, false
 	s.folder, s.folded, s.toFold = nil, 0, 0
-	s.ownDst, s.ownSrc = nil, nil
+	s.ownAt, s.ownEnd = 0, 0
 	s.open = s.open[:0]
 }
 
 // invite posts the ready lines, behind which peers may write here.
-func (s *Stream) invite(op *operation) error {
+func (s *Stream) invite(op *operation, needs bool) error {
 	n, me := len(s.edges), s.team.Rank()
 	s.unit = max(op.unit, 1)
-	needs := op.length > 0 && n > 1
-	for r := range s.edges {
-		if r == me {
-			continue
-		}
-		e := &s.edges[r]
-		if e.lies = nowhere; !op.staged {
-			e.lies = find(s.places, e.dst)
-		}
-		if e.lies == nowhere && len(e.dst) > 0 {
-			needs = true
-		}
-	}
 	s.copyAs(s.footprint)
-	mine := ready{load: uint64(s.footprint) - uint64(len(s.own.Src)+len(s.own.Dst))}
-	if !sameStart(s.own.Dst, s.own.Src) {
-		mine.own = uint64(len(s.own.Src))
+	own := s.own
+	all := ready{second: uint64(s.footprint) - uint64(len(own.src)+len(own.dst))}
+	if !sameStart(own.dst, own.src) {
+		all.kind = kindOf(direct, false, uint64(len(own.src)))
 	}
 	if op.refuse != nil {
-		mine = ready{how: refusedShort, need: uint64(op.refuse.Need), have: uint64(op.refuse.Have)}
+		all = ready{kind: uint64(refusedShort), first: uint64(op.refuse.Need), second: uint64(op.refuse.Have)}
 	} else if needs {
 		if err := s.stage(); err != nil {
 			ok := false
-			if mine, ok = refuseSpace(err); !ok {
+			if all, ok = refuseSpace(err); !ok {
 				return err
 			}
 		}
 	}
-	if mine.how.refuses() {
-		s.refuser, s.refused = me, mine
+	if all.refuses() {
+		s.refuser, s.refused = me, all
 	} else if op.length > 0 {
 		s.folder, s.toFold, s.inPlace = op.folder, op.length, op.inPlace
-		s.slices[me] = s.own.Src
+		s.slices[me] = own.src
 	}
 	for k := 1; k < n; k++ {
 		r := me + k
 		if r >= n {
 			r -= n
 		}
-		s.inviteOne(r, op, &mine)
+		s.inviteOne(r, op, &all)
 		s.open = append(s.open, r)
 	}
 	return nil
@@ -270,30 +261,30 @@ func find(f *window.Finder, b []byte) uint64 {
 // inviteOne invites member r, with what all are told.
 func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 	e := &s.edges[r]
-	source, at := uint64(nowhere), uint64(0)
-	if !op.inPlace && !op.staged {
-		source = find(s.sources, e.src)
-	}
-	// May be read by the kernel; what is folded has no place, and a refusal's line none for at.
-	private := reachable && op.unit == 0 && !op.staged && !all.how.refuses()
-	if private && source == nowhere && len(e.src) >= reachLeast {
-		at = addressOf(e.src)
-	}
-	want, length, how := uint64(0), uint64(len(e.dst)+op.length), all.how
-	switch {
-	case how.refuses() || length == 0:
-	case e.lies != nowhere:
-		want = e.lies
-	default:
-		how = staged
-		want, _ = s.shareOf(r)
-	}
 	mine := &e.mine
-	mine.want, mine.length, mine.source, mine.at = want, length, source, at
-	mine.sends, mine.how = uint64(len(e.src)), how
-	mine.reads = private && e.reach == reached && len(e.dst) >= s.readLeast
-	mine.steps, mine.load, mine.own = 0, all.load, all.own
-	mine.need, mine.have = all.need, all.have
+	mine.want, mine.length, mine.source, mine.sends = 0, uint64(len(e.dst)+op.length), nowhere, uint64(len(e.src))
+	mine.kind, mine.first, mine.second = all.kind, all.first, all.second
+	if !op.inPlace && !op.staged {
+		mine.source = find(s.sources, e.src)
+	}
+	refuses := all.refuses()
+	// May be read by the kernel; what is folded has no place, and a refusal's line none for it.
+	if reachable && op.unit == 0 && !op.staged && !refuses {
+		if mine.source == nowhere && len(e.src) >= reachLeast {
+			mine.first = addressOf(e.src)
+		}
+		if e.reach == reached && len(e.dst) >= s.readLeast {
+			mine.kind |= readsBit
+		}
+	}
+	switch {
+	case refuses || mine.length == 0:
+	case e.lies != nowhere:
+		mine.want = e.lies
+	default:
+		mine.kind |= uint64(staged)
+		mine.want, _ = s.shareOf(r)
+	}
 	e.begin(s.tag)
 }
 
@@ -365,8 +356,8 @@ func (p *progress) Look() bool {
 	if s.folding() && s.fatal == nil {
 		moved = s.foldOn() || moved
 	}
-	if !moved && len(s.ownSrc) > 0 {
-		s.copyOwn()
+	if !moved && s.ownLeft() {
+		s.copyOwn(s.nextOfOwn())
 		moved = true
 	}
 	return moved || s.fatal != nil

@@ -4,15 +4,19 @@ import "github.com/symwin/symwin/internal/failpoint"
 
 // startOwn copies the first piece of the own part, if this rank is to have it.
 func (s *Stream) startOwn(op *operation) {
-	src, dst := s.own.Src, s.own.Dst
-	s.own.Src, s.own.Dst = nil, nil
-	if op.folder != nil || s.void || s.refuser == s.team.Rank() || sameStart(dst, src) {
-		return
+	own := s.own
+	if s.ownEnd = len(own.src); op.folder != nil || s.void || s.refuser == s.team.Rank() || sameStart(own.dst, own.src) {
+		s.ownEnd = 0
 	}
-	if s.ownDst, s.ownSrc = dst, src; len(src) > 0 {
-		s.copyOwn()
+	if s.ownLeft() {
+		s.copyOwn(ownBetween(s.ownEnd))
+	} else {
+		own.src, own.dst = nil, nil
 	}
 }
+
+// ownLeft reports whether something of the own part has yet to be copied.
+func (s *Stream) ownLeft() bool { return s.ownAt < s.ownEnd }
 
 // ownPiece is how much of the own part is copied between two looks at the peers, of a
 // short one half, but no less than ownLeast, so that some is left for the end (two ranks,
@@ -24,20 +28,28 @@ const (
 	ownRest  = 256 << 10
 )
 
-// copyOwn copies some of the own part. It is what a member does while it would
-// otherwise wait: behind its invitations, while the others' travel, and behind
-// its last copy, while the news of it and of theirs travel.
-func (s *Stream) copyOwn() {
-	n := len(s.ownSrc)
+// ownBetween is how much that is, of what is left.
+func ownBetween(left int) int { return min(max(ownPiece, left/8), max(ownLeast, left/2&^63)) }
+
+// nextOfOwn is how much to copy next, if no look at the peers finds anything to do.
+func (s *Stream) nextOfOwn() int {
+	left := s.ownEnd - s.ownAt
 	if s.onlyWaits() {
-		n = min(n, max(ownRest, n/8))
-	} else {
-		n = min(n, max(ownPiece, n/8), max(ownLeast, n/2&^63))
+		return max(ownRest, left/8)
 	}
-	s.copy(s.ownDst[:n], s.ownSrc[:n])
+	return ownBetween(left)
+}
+
+// copyOwn copies some of the own part, so much at most. It is what a member does while it
+// would otherwise wait: behind its invitations, while the others' travel, and behind
+// its last copy, while the news of it and of theirs travel.
+func (s *Stream) copyOwn(most int) {
+	own, at := s.own, s.ownAt
+	n := min(most, s.ownEnd-at)
+	s.copies(own.dst[at:at+n], own.src[at:at+n])
 	failpoint.Hit(failpoint.CopyHalf)
-	if s.ownDst, s.ownSrc = s.ownDst[n:], s.ownSrc[n:]; len(s.ownSrc) == 0 {
-		s.ownDst, s.ownSrc = nil, nil // and not the end of them: it is forgotten
+	if s.ownAt = at + n; !s.ownLeft() {
+		own.src, own.dst = nil, nil // they are forgotten
 	}
 }
 

@@ -117,9 +117,9 @@ func refuseSpace(err error) (ready, bool) {
 	if !errors.As(err, &e) {
 		return ready{}, false
 	}
-	r := ready{how: refusedWindow, need: uint64(e.Need), have: uint64(e.Have)}
+	r := ready{kind: uint64(refusedWindow), first: uint64(e.Need), second: uint64(e.Have)}
 	if strings.HasPrefix(e.Where, "/") {
-		r.how = refusedMemory
+		r.kind = uint64(refusedMemory)
 	}
 	return r, true
 }
@@ -127,11 +127,11 @@ func refuseSpace(err error) (ready, bool) {
 // refusal is the error that all members return: of the first one that refused.
 func (s *Stream) refusal() error {
 	p, r := s.refuser, &s.refused
-	switch r.how {
+	switch r.how() {
 	case refusedShort:
-		return &symmem.TooShortError{Rank: p, Need: int(r.need), Have: int(r.have)}
+		return &symmem.TooShortError{Rank: p, Need: int(r.need()), Have: int(r.have())}
 	case refusedWindow:
-		return &symmem.NoSpaceError{Rank: s.team.WorldRank(p), Need: int64(r.need), Have: int64(r.have), Where: "the window (--window)"}
+		return &symmem.NoSpaceError{Rank: s.team.WorldRank(p), Need: int64(r.need()), Have: int64(r.have()), Where: "the window (--window)"}
 	}
-	return &symmem.NoSpaceError{Rank: s.team.WorldRank(p), Need: int64(r.need), Have: int64(r.have), Where: "/dev/shm"}
+	return &symmem.NoSpaceError{Rank: s.team.WorldRank(p), Need: int64(r.need()), Have: int64(r.have()), Where: "/dev/shm"}
 }

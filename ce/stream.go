@@ -19,15 +19,17 @@ import (
 // One goroutine at a time per stream; different streams, also of one team, may be
 // used from different goroutines. A Pending may be asked from anywhere.
 type Stream struct {
-	team *symmem.Team
-	lane *symmem.Lane
-	owns bool // the lane is the stream's own
-	area *window.Area
-	o    Options
-	ring ring
-	crew crew
+	team     *symmem.Team
+	lane     *symmem.Lane
+	owns     bool // the lane is the stream's own
+	area     *window.Area
+	o        Options
+	ring     ring
+	crew     crew
+	together func(dst, src []byte) // copyTogether, a value made once
 
-	edges []edge // by member; the own rank's is unused
+	edges []edge // by member
+	own   *edge  // this rank's: what it sends itself, and nothing else
 	queue queue
 	idle  idleCPU
 
@@ -37,14 +39,14 @@ type Stream struct {
 	sequence  uint64                // operations so far
 	tag       uint64                // of its ready lines
 	unit      int                   // bytes that are never cut
-	copies    func(dst, src []byte) // how to copy, in an operation
-	suits     int64                 // that touches so many bytes
-	own       Part                  // what this rank sends itself,
-	ownDst    []byte                // and what is left of it
-	ownSrc    []byte
-	open      []int          // members with something left to do
-	footprint int64          // bytes of all parts
-	places    *window.Finder // of destinations
+	copies    func(dst, src []byte) // how to copy a piece,
+	alone     func(dst, src []byte) // in this goroutine,
+	suits     int64                 // in an operation that touches so many bytes
+	ownAt     int                   // what this rank sends itself has yet to be copied from here on,
+	ownEnd    int                   // to here
+	open      []int                 // members with something left to do
+	footprint int64                 // bytes of all parts
+	places    *window.Finder        // of destinations
 	sources   *window.Finder
 	refuser   int   // the first member that refuses, or -1
 	refused   ready // what it says
@@ -175,7 +177,8 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 			creditIn: &mine.line(kindCredit, n, r)[0], creditOut: &theirs.line(kindCredit, n, me)[0],
 		}
 	}
-	s.queue.move = s.move
+	s.own = &s.edges[me]
+	s.queue.move, s.together = s.move, s.copyTogether
 	return s, nil
 }
 

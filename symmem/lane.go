@@ -121,6 +121,10 @@ func (l *Lane) Sent() {
 	}
 }
 
+// Rung is Sent for a call that has itself looked at who sleeps, behind its last store but
+// those of Publish.
+func (l *Lane) Rung() { l.looked, l.owed = true, true }
+
 // Quiet says that what this call has stored makes no wait come true, so that it
 // need look at nobody's doorbell; Loud takes that back.
 func (l *Lane) Quiet() { l.silent = true }
