@@ -19,7 +19,7 @@ import (
 // MPI_Allgather.
 func AllGather[T any](ctx context.Context, team *Team, dst, src []T) error {
 	to, from := window.Raw(dst), window.Raw(src)
-	if e, c := knownCallOf(team, symmem.OpAllGather, 0, 0, typeWord[T](), to, from); c != nil && canBe(to, from, team.Rank()) {
+	if e, c := knownCallOf(team, symmem.OpAllGather, 0, 0, typeWord[T](), len(to), len(from)); c != nil && canBe(to, from, team.Rank()) {
 		if c.lines {
 			return named(symmem.OpAllGather, e.blocks.AllGather(ctx, &c.call, to, from))
 		}
@@ -42,7 +42,7 @@ func newAllGather[T any](ctx context.Context, team *Team, dst, src []T) error {
 		err = allGather(ctx, team, &call, to, from)
 	}
 	if err == nil {
-		learn(team, &call, 0, typeWord[T](), to, from, reduce.Reduction{})
+		learn(team, &call, 0, typeWord[T](), len(to), len(from), reduce.Reduction{})
 	}
 	return named(symmem.OpAllGather, err)
 }

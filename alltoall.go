@@ -26,7 +26,7 @@ import (
 // two ways are NCCL's LL and copy-engine all-to-alls.
 func AllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
 	to, from := window.Raw(dst), window.Raw(src)
-	if e, c := knownCallOf(team, symmem.OpAllToAll, 0, 0, typeWord[T](), to, from); c != nil && !window.Overlap(to, from) {
+	if e, c := knownCallOf(team, symmem.OpAllToAll, 0, 0, typeWord[T](), len(to), len(from)); c != nil && !window.Overlap(to, from) {
 		if c.lines {
 			return named(symmem.OpAllToAll, e.blocks.AllToAll(ctx, &c.call, to, from, c.size))
 		}
@@ -49,7 +49,7 @@ func newAllToAll[T any](ctx context.Context, team *Team, dst, src []T) error {
 		err = usage("dst and src overlap")
 	default:
 		if err = allToAll(ctx, team, &call, to, from); err == nil {
-			learn(team, &call, 0, typeWord[T](), to, from, reduce.Reduction{})
+			learn(team, &call, 0, typeWord[T](), len(to), len(from), reduce.Reduction{})
 		}
 	}
 	return named(symmem.OpAllToAll, err)

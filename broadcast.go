@@ -17,7 +17,7 @@ import (
 // long one in windows the root writes as much as each of the others reads.
 func Broadcast[T any](ctx context.Context, team *Team, buf []T, root int) error {
 	p := window.Raw(buf)
-	if e, c := knownCallOf(team, symmem.OpBroadcast, 0, root, typeWord[T](), p, p); c != nil {
+	if e, c := knownCallOf(team, symmem.OpBroadcast, 0, root, typeWord[T](), len(p), len(p)); c != nil {
 		if c.lines {
 			return named(symmem.OpBroadcast, e.blocks.Broadcast(ctx, &c.call, p, root))
 		}
@@ -38,7 +38,7 @@ func newBroadcast[T any](ctx context.Context, team *Team, buf []T, root int) err
 		err = broadcast(ctx, team, &call, p)
 	}
 	if err == nil {
-		learn(team, &call, 0, typeWord[T](), p, p, reduce.Reduction{})
+		learn(team, &call, 0, typeWord[T](), len(p), len(p), reduce.Reduction{})
 	}
 	return named(symmem.OpBroadcast, err)
 }

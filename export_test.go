@@ -9,9 +9,8 @@ func Known(team *Team) (n int) {
 		if c == nil {
 			continue
 		}
-		dst, src := make([]byte, c.dst), make([]byte, c.src)
 		op, by := c.call.Op, Op(c.what>>8)
-		if _, found := knownCallOf(team, op, by, c.call.Root, c.typ, dst, src); found == c && !seen[c.key] {
+		if _, found := knownCallOf(team, op, by, c.call.Root, c.typ, c.dst, c.src); found == c && !seen[c.key] {
 			seen[c.key] = true
 			n++
 		}

@@ -19,7 +19,7 @@ import (
 // MPI_Gather.
 func Gather[T any](ctx context.Context, team *Team, dst, src []T, root int) error {
 	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
-	if e, c := knownCallOf(team, symmem.OpGather, 0, root, typeWord[T](), to, from); c != nil && canBe(to, from, root) {
+	if e, c := knownCallOf(team, symmem.OpGather, 0, root, typeWord[T](), len(to), len(from)); c != nil && canBe(to, from, root) {
 		if c.lines {
 			return named(symmem.OpGather, e.blocks.Gather(ctx, &c.call, to, from, root))
 		}
@@ -53,7 +53,7 @@ func newGather[T any](ctx context.Context, team *Team, dst, src []T, root int) e
 		err = gather(ctx, team, &call, to, from)
 	}
 	if err == nil {
-		learn(team, &call, 0, typeWord[T](), to, from, reduce.Reduction{})
+		learn(team, &call, 0, typeWord[T](), len(to), len(from), reduce.Reduction{})
 	}
 	return named(symmem.OpGather, err)
 }

@@ -43,26 +43,27 @@ type key struct {
 	dst, src int     // bytes
 }
 
-func keyOf(op symmem.Op, by Op, root int, typ uintptr, dst, src []byte) key {
-	return key{typ, uint64(op) | uint64(by)<<8 | uint64(root)<<16, len(dst), len(src)}
+func keyOf(op symmem.Op, by Op, root int, typ uintptr, dst, src int) key {
+	return key{typ, uint64(op) | uint64(by)<<8 | uint64(root)<<16, dst, src}
 }
 
-// place is the k-th place where a call may be.
-func (w *key) place(k uint64) uint64 {
+// hash is where the places begin at which a call may be: the k-th is hash + k.
+func (w *key) hash() uint64 {
 	h := uint64(w.typ) ^ w.what*0xc2b2ae3d27d4eb4f ^ uint64(w.dst)*0x94d049bb133111eb ^ uint64(w.src)*0xff51afd7ed558ccd
 	h = (h ^ h>>29) * 0x9e3779b97f4a7c15
-	return (h>>32 + k) % places
+	return h >> 32
 }
 
 // knownCallOf is what is known of a call on team, or nil.
-func knownCallOf(team *Team, op symmem.Op, by Op, root int, typ uintptr, dst, src []byte) (*engines, *knownCall) {
+func knownCallOf(team *Team, op symmem.Op, by Op, root int, typ uintptr, dst, src int) (*engines, *knownCall) {
 	e := opened(team)
 	if e == nil || e.inside() {
 		return nil, nil
 	}
 	w := keyOf(op, by, root, typ, dst, src)
+	at := w.hash()
 	for k := range uint64(tries) {
-		c := e.known.calls[w.place(k)].Load()
+		c := e.known.calls[(at+k)%places].Load()
 		if c == nil {
 			break
 		}
@@ -78,7 +79,7 @@ func knownCallOf(team *Team, op symmem.Op, by Op, root int, typ uintptr, dst, sr
 const knownCopies = 64 << 10
 
 // learn keeps what was found out about a call if there is a place for it.
-func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src []byte, with reduce.Reduction) {
+func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src int, with reduce.Reduction) {
 	e := opened(team)
 	lines := call.Engine == symmem.EngineLL64
 	if e == nil || !lines && (by != 0 || call.EltSize*int(call.Count) > knownCopies) {
@@ -86,7 +87,7 @@ func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src []byte,
 	}
 	w := keyOf(call.Op, by, call.Root, typ, dst, src)
 	for k := range uint64(tries) {
-		at := &e.known.calls[w.place(k)]
+		at := &e.known.calls[(w.hash()+k)%places]
 		if old := at.Load(); old != nil {
 			if old.key == w && old.call.Root == call.Root {
 				return

@@ -40,7 +40,7 @@ const (
 // does not have is ErrUsage. Otherwise as Gather. MPI_Reduce.
 func Reduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, root int) error {
 	to, from := atRoot(team, root, window.Raw(dst)), window.Raw(src)
-	if e, c := knownCallOf(team, symmem.OpReduce, op, root, typeWord[T](), to, from); c != nil && canBe(to, from, 0) {
+	if e, c := knownCallOf(team, symmem.OpReduce, op, root, typeWord[T](), len(to), len(from)); c != nil && canBe(to, from, 0) {
 		return named(symmem.OpReduce, e.blocks.Reduce(ctx, &c.call, to, from, root, c.into))
 	}
 	return newReduce[T](ctx, team, dst, src, op, root)
@@ -61,7 +61,7 @@ func newReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, r
 		err = reduceTo(ctx, team, &call, by, to, from)
 	}
 	if err == nil {
-		learn(team, &call, op, typeWord[T](), to, from, by)
+		learn(team, &call, op, typeWord[T](), len(to), len(from), by)
 	}
 	return named(symmem.OpReduce, err)
 }
@@ -74,7 +74,7 @@ func newReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op, r
 // Rabenseifner's: each rank reduces a share, which then all gather.
 func AllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
 	to, from := window.Raw(dst), window.Raw(src)
-	if e, c := knownCallOf(team, symmem.OpAllReduce, op, 0, typeWord[T](), to, from); c != nil && canBe(to, from, 0) {
+	if e, c := knownCallOf(team, symmem.OpAllReduce, op, 0, typeWord[T](), len(to), len(from)); c != nil && canBe(to, from, 0) {
 		return named(symmem.OpAllReduce, e.blocks.AllReduce(ctx, &c.call, to, from, c.into))
 	}
 	return newAllReduce[T](ctx, team, dst, src, op)
@@ -91,7 +91,7 @@ func newAllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op
 		err = allReduce(ctx, team, &call, by, to, from)
 	}
 	if err == nil {
-		learn(team, &call, op, typeWord[T](), to, from, by)
+		learn(team, &call, op, typeWord[T](), len(to), len(from), by)
 	}
 	return named(symmem.OpAllReduce, err)
 }
@@ -103,7 +103,7 @@ func newAllReduce[T Number](ctx context.Context, team *Team, dst, src []T, op Op
 // Otherwise as Reduce. MPI_Reduce_scatter_block.
 func ReduceScatter[T Number](ctx context.Context, team *Team, dst, src []T, op Op) error {
 	to, from := window.Raw(dst), window.Raw(src)
-	if e, c := knownCallOf(team, symmem.OpReduceScatter, op, 0, typeWord[T](), to, from); c != nil && canBe(from, to, team.Rank()) {
+	if e, c := knownCallOf(team, symmem.OpReduceScatter, op, 0, typeWord[T](), len(to), len(from)); c != nil && canBe(from, to, team.Rank()) {
 		return named(symmem.OpReduceScatter, e.blocks.ReduceScatter(ctx, &c.call, to, from, c.into))
 	}
 	return newReduceScatter[T](ctx, team, dst, src, op)
@@ -123,7 +123,7 @@ func newReduceScatter[T Number](ctx context.Context, team *Team, dst, src []T, o
 		err = reduceScatter(ctx, team, &call, by, to, from)
 	}
 	if err == nil {
-		learn(team, &call, op, typeWord[T](), to, from, by)
+		learn(team, &call, op, typeWord[T](), len(to), len(from), by)
 	}
 	return named(symmem.OpReduceScatter, err)
 }

@@ -17,7 +17,7 @@ import (
 // Memory, errors and concurrency as AllToAll. MPI_Scatter.
 func Scatter[T any](ctx context.Context, team *Team, dst, src []T, root int) error {
 	to, from := window.Raw(dst), atRoot(team, root, window.Raw(src))
-	if e, c := knownCallOf(team, symmem.OpScatter, 0, root, typeWord[T](), to, from); c != nil && canBe(from, to, root) {
+	if e, c := knownCallOf(team, symmem.OpScatter, 0, root, typeWord[T](), len(to), len(from)); c != nil && canBe(from, to, root) {
 		if c.lines {
 			return named(symmem.OpScatter, e.blocks.Scatter(ctx, &c.call, to, from, root))
 		}
@@ -43,7 +43,7 @@ func newScatter[T any](ctx context.Context, team *Team, dst, src []T, root int) 
 		err = scatter(ctx, team, &call, to, from)
 	}
 	if err == nil {
-		learn(team, &call, 0, typeWord[T](), to, from, reduce.Reduction{})
+		learn(team, &call, 0, typeWord[T](), len(to), len(from), reduce.Reduction{})
 	}
 	return named(symmem.OpScatter, err)
 }

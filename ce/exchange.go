@@ -102,19 +102,24 @@ func (s *Stream) call(ctx context.Context, call *symmem.Record, part func(r int)
 // assign gives each edge what it is to carry, and that of this rank its own part. needs
 // tells that something comes to memory of which no peer knows where it lies.
 func (s *Stream) assign(part func(r int) (src, dst []byte), op *operation) (needs bool, err error) {
-	s.footprint, needs = 0, op.length > 0 && len(s.edges) > 1
+	me, footprint := s.team.Rank(), 0
+	needs = op.length > 0 && len(s.edges) > 1
 	for r := range s.edges {
+		src, dst := part(r)
+		footprint += len(src) + len(dst)
 		e := &s.edges[r]
-		e.src, e.dst = part(r)
-		s.footprint += int64(len(e.src) + len(e.dst))
-		if e == s.own {
+		e.src, e.dst, e.lies = src, dst, nowhere
+		if r == me {
 			continue
 		}
-		if e.lies = nowhere; !op.staged {
-			e.lies = find(s.places, e.dst)
+		if !op.staged {
+			e.lies = find(s.places, dst)
 		}
-		needs = needs || e.lies == nowhere && len(e.dst) > 0
+		if e.lies == nowhere && len(dst) > 0 {
+			needs = true
+		}
 	}
+	s.footprint = int64(footprint)
 	if src, dst := len(s.own.src), len(s.own.dst); src != dst && op.folder == nil && op.refuse == nil {
 		for r := range s.edges {
 			s.edges[r].src, s.edges[r].dst = nil, nil
@@ -261,30 +266,32 @@ func find(f *window.Finder, b []byte) uint64 {
 // inviteOne invites member r, with what all are told.
 func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 	e := &s.edges[r]
-	mine := &e.mine
-	mine.want, mine.length, mine.source, mine.sends = 0, uint64(len(e.dst)+op.length), nowhere, uint64(len(e.src))
-	mine.kind, mine.first, mine.second = all.kind, all.first, all.second
+	mine, sends, length := &e.mine, len(e.src), len(e.dst)+op.length
+	want, source, kind, first := uint64(0), uint64(nowhere), all.kind, all.first
 	if !op.inPlace && !op.staged {
-		mine.source = find(s.sources, e.src)
+		source = find(s.sources, e.src)
 	}
-	refuses := all.refuses()
-	// May be read by the kernel; what is folded has no place, and a refusal's line none for it.
-	if reachable && op.unit == 0 && !op.staged && !refuses {
-		if mine.source == nowhere && len(e.src) >= reachLeast {
-			mine.first = addressOf(e.src)
+	if !all.refuses() {
+		// What is folded has no place that the kernel may read.
+		if reachable && op.unit == 0 && !op.staged {
+			if source == nowhere && sends >= reachLeast {
+				first = addressOf(e.src)
+			}
+			if e.reach == reached && len(e.dst) >= s.readLeast {
+				kind |= readsBit
+			}
 		}
-		if e.reach == reached && len(e.dst) >= s.readLeast {
-			mine.kind |= readsBit
+		switch {
+		case length == 0:
+		case e.lies != nowhere:
+			want = e.lies
+		default:
+			kind |= uint64(staged)
+			want, _ = s.shareOf(r)
 		}
 	}
-	switch {
-	case refuses || mine.length == 0:
-	case e.lies != nowhere:
-		mine.want = e.lies
-	default:
-		mine.kind |= uint64(staged)
-		mine.want, _ = s.shareOf(r)
-	}
+	mine.want, mine.length, mine.source, mine.sends = want, uint64(length), source, uint64(sends)
+	mine.kind, mine.first, mine.second = kind, first, all.second
 	e.begin(s.tag)
 }
 

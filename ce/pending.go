@@ -273,6 +273,11 @@ func (s *Stream) drain(ctx context.Context) error {
 	if !s.busy.Load() {
 		return nil
 	}
+	return s.drainBusy(ctx)
+}
+
+// drainBusy is apart so that drain inlines.
+func (s *Stream) drainBusy(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.closed && len(s.queue.batches) > 0 {

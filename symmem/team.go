@@ -209,7 +209,8 @@ func (t *Team) count(ctx context.Context) error {
 // ended is the look on entry of every operation: five loads that stay in the
 // cache. usable says what it was.
 func (t *Team) ended() bool {
-	return t.w.closed.Load() || t.lost.Load() != 0 || t.abort.Load() != 0 || t.revoked.Load() != t.intact || t.closed.Load()
+	// Closed first: behind it the region, in which the others lie, may be gone.
+	return t.w.closed.Load() || t.lost.Load()|t.abort.Load()|t.revoked.Load()^t.intact != 0 || t.closed.Load()
 }
 
 // Ended reports whether operations of the team may not start any more, and
