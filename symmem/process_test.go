@@ -93,6 +93,9 @@ var scenarios = map[string]ranktest.Scenario{
 	},
 	"abort": func(ctx context.Context) error {
 		return joined(ctx, func(w *symmem.World) error {
+			if err := w.Team().Barrier(ctx); err != nil { // behind it nobody is in Join any more
+				return err
+			}
 			if w.Rank() == 1 {
 				w.Abort(errors.New("the cat is on the keyboard"))
 			}
