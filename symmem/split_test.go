@@ -37,3 +37,17 @@ func TestSplitsOfTwoTeamsAtOnce(t *testing.T) {
 		return errors.Join(<-done, <-done)
 	}))
 }
+
+// TestAnyAbortWordEndsASubTeam: one, too, whose bits are those of the word that says that
+// the team is intact.
+func TestAnyAbortWordEndsASubTeam(t *testing.T) {
+	require.NoError(t, symmem.Run(context.Background(), 1, func(ctx context.Context, w *symmem.World) error {
+		sub, err := w.Team().Split(ctx, 0, 0)
+		if err != nil {
+			return err
+		}
+		sub.WithAbortAsIntact(func() { require.True(t, sub.Ended()) })
+		require.False(t, sub.Ended())
+		return sub.Close(ctx)
+	}))
+}

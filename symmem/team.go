@@ -210,7 +210,7 @@ func (t *Team) count(ctx context.Context) error {
 // cache. usable says what it was.
 func (t *Team) ended() bool {
 	// Closed first: behind it the region, in which the others lie, may be gone.
-	return t.w.closed.Load() || t.lost.Load()|t.abort.Load()|t.revoked.Load()^t.intact != 0 || t.closed.Load()
+	return t.w.closed.Load() || t.lost.Load()|t.abort.Load()|(t.revoked.Load()^t.intact) != 0 || t.closed.Load()
 }
 
 // Ended reports whether operations of the team may not start any more, and
