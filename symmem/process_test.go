@@ -363,8 +363,7 @@ func truncatedUnderAWait(t *testing.T, extend int64, says string) {
 	watched(t, j.Name, func(s symmem.Snapshot) bool { return len(s.Ranks[1].Waits) > 0 }) // past the spin
 	fds, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", j.Ranks[1].Pid()))
 	require.NoError(t, err)
-	j.Ranks[1].Signal(syscall.SIGSTOP) // it is not to look between the cut and the rest
-	require.True(t, ranktest.Within(func() bool { return stopped(j.Ranks[1].Pid()) }))
+	j.Ranks[1].Stop(t) // it is not to look between the cut and the rest
 	for _, fd := range fds {
 		p := fmt.Sprintf("/proc/%d/fd/%s", j.Ranks[1].Pid(), fd.Name())
 		if to, _ := os.Readlink(p); strings.Contains(to, j.Name) {
@@ -377,18 +376,6 @@ func truncatedUnderAWait(t *testing.T, extend int64, says string) {
 	j.Ranks[1].Signal(syscall.SIGCONT)
 	require.Zero(t, j.Ranks[1].Wait(), j.Ranks[1].Output())
 	require.Contains(t, j.Ranks[1].Output(), says)
-}
-
-// stopped reports whether all threads of a process are.
-func stopped(pid int) bool {
-	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
-	for _, path := range threads {
-		stat, err := os.ReadFile(path)
-		if _, state, ok := strings.Cut(string(stat), ") "); err != nil || !ok || !strings.HasPrefix(state, "T") {
-			return false
-		}
-	}
-	return len(threads) > 0
 }
 
 func TestHalfSetVariables(t *testing.T) {

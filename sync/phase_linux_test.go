@@ -318,8 +318,7 @@ func TestStoppedTimeIsNotWaiting(t *testing.T) {
 	job := ranktest.Start(t, 1, "stopped")
 	r := job.Ranks[0]
 	r.Await(t, "waits")
-	r.Signal(syscall.SIGSTOP)
-	require.True(t, ranktest.Within(func() bool { return state(t, r) == "T" }))
+	r.Stop(t)
 	start := time.Now()
 	time.Sleep(500 * time.Millisecond)
 	stopped := time.Since(start)
@@ -331,14 +330,6 @@ func TestStoppedTimeIsNotWaiting(t *testing.T) {
 	_, err := fmt.Sscan(text, (*int64)(&waited), (*int64)(&passed))
 	require.NoError(t, err, r.Output())
 	require.LessOrEqual(t, waited+stopped, passed+2*longestPark, "waited %v, stopped %v, passed %v", waited, stopped, passed)
-}
-
-func state(t testing.TB, r *ranktest.Rank) string {
-	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.Pid()))
-	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return rest[:1]
 }
 
 // stopped waits until it is told to end, which it is behind the stop.

@@ -154,6 +154,27 @@ func (r *Rank) Output() string { return r.out.String() }
 // Signal sends a signal to the rank.
 func (r *Rank) Signal(s syscall.Signal) { _ = r.cmd.Process.Signal(s) }
 
+// Stop stops the rank, and returns when all its threads stand still. SIGCONT ends it.
+func (r *Rank) Stop(t testing.TB) {
+	t.Helper()
+	r.Signal(syscall.SIGSTOP)
+	if !Within(func() bool { return stopped(r.Pid()) }) {
+		t.Fatalf("process %d does not stop", r.Pid())
+	}
+}
+
+// stopped reports whether all threads of a process are.
+func stopped(pid int) bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, path := range threads {
+		stat, err := os.ReadFile(path)
+		if _, state, ok := strings.Cut(string(stat), ") "); err != nil || !ok || !strings.HasPrefix(state, "T") {
+			return false
+		}
+	}
+	return len(threads) > 0
+}
+
 // Wait waits for the rank's end and returns its exit code, 128+n for signal n.
 func (r *Rank) Wait() int {
 	r.once.Do(func() {
