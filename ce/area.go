@@ -52,14 +52,14 @@ func (a area) record(n int) *[8]uint64 { return a.at(kinds * n) }
 // a receiver, where it wants the data; as a sender, where the data lies, if the receiver
 // may read it there. What both choose the way by (route) stands in the two lines.
 type ready struct {
-	want   uint64 // offset in the own window: of the final place, or of the ring for this sender
-	length uint64 // bytes it expects
-	source uint64 // offset in the own window of what it sends, or nowhere
-	sends  uint64 // bytes it sends
-	kind   uint64 // how, reads, and own or steps
-	first  uint64 // at; of who refuses, need
-	second uint64 // load; of who refuses, have
-	tag    uint64 // {sequence 32 | digest 32}
+	want       uint64 // offset in the own window: of the final place, or of the ring for this sender
+	length     uint64 // bytes it expects
+	source     uint64 // offset in the own window of what it sends, or nowhere
+	sends      uint64 // bytes it sends
+	kind       uint64 // how, reads, and own or steps
+	atOrNeed   uint64 // need of who refuses
+	loadOrHave uint64 // have of who refuses
+	tag        uint64 // {sequence 32 | digest 32}; of one that was read, none
 }
 
 // nowhere as a source: in private memory.
@@ -76,6 +76,11 @@ const (
 	refusedMemory            // no memory for it
 	hows
 )
+
+// refusing is a line that refuses.
+func refusing(h how, need, have int64) ready {
+	return ready{kind: kindOf(h, false, 0), atOrNeed: uint64(need), loadOrHave: uint64(have)}
+}
 
 // kindOf is a ready line's kind; counted is its own, or its steps.
 func kindOf(h how, reads bool, counted uint64) uint64 {
@@ -105,14 +110,14 @@ func (r *ready) steps() uint64 { return r.kind >> countedFrom }
 
 // at is where what it sends lies in its process, if that is nowhere in its window and may
 // be read, else 0.
-func (r *ready) at() uint64 { return r.unlessRefused(r.first) }
+func (r *ready) at() uint64 { return r.unlessRefused(r.atOrNeed) }
 
 // load is the bytes it sends to others and expects of them.
-func (r *ready) load() uint64 { return r.unlessRefused(r.second) }
+func (r *ready) load() uint64 { return r.unlessRefused(r.loadOrHave) }
 
 // need and have are those of who refuses.
-func (r *ready) need() uint64 { return r.first }
-func (r *ready) have() uint64 { return r.second }
+func (r *ready) need() uint64 { return r.atOrNeed }
+func (r *ready) have() uint64 { return r.loadOrHave }
 
 func (r *ready) unlessRefused(v uint64) uint64 {
 	if r.refuses() {
@@ -134,8 +139,8 @@ func (r *ready) read(from *[8]uint64) {
 	r.source = atomic.LoadUint64(&from[2])
 	r.sends = atomic.LoadUint64(&from[3])
 	r.kind = atomic.LoadUint64(&from[4])
-	r.first = atomic.LoadUint64(&from[5])
-	r.second = atomic.LoadUint64(&from[6])
+	r.atOrNeed = atomic.LoadUint64(&from[5])
+	r.loadOrHave = atomic.LoadUint64(&from[6])
 }
 
 // tagOf is the last word of a ready line: which operation of the stream it is

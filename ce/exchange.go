@@ -224,12 +224,12 @@ func (s *Stream) invite(op *operation, needs bool) error {
 	s.unit = max(op.unit, 1)
 	s.copyAs(s.footprint)
 	own := s.own
-	all := ready{second: uint64(s.footprint) - uint64(len(own.src)+len(own.dst))}
+	all := ready{loadOrHave: uint64(s.footprint) - uint64(len(own.src)+len(own.dst))}
 	if !sameStart(own.dst, own.src) {
 		all.kind = kindOf(direct, false, uint64(len(own.src)))
 	}
 	if op.refuse != nil {
-		all = ready{kind: uint64(refusedShort), first: uint64(op.refuse.Need), second: uint64(op.refuse.Have)}
+		all = refusing(refusedShort, int64(op.refuse.Need), int64(op.refuse.Have))
 	} else if needs {
 		if err := s.stage(); err != nil {
 			ok := false
@@ -267,7 +267,7 @@ func find(f *window.Finder, b []byte) uint64 {
 func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 	e := &s.edges[r]
 	mine, sends, length := &e.mine, len(e.src), len(e.dst)+op.length
-	want, source, kind, first := uint64(0), uint64(nowhere), all.kind, all.first
+	want, source, kind, atOrNeed := uint64(0), uint64(nowhere), all.kind, all.atOrNeed
 	if !op.inPlace && !op.staged {
 		source = find(s.sources, e.src)
 	}
@@ -275,7 +275,7 @@ func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 		// What is folded has no place that the kernel may read.
 		if reachable && op.unit == 0 && !op.staged {
 			if source == nowhere && sends >= reachLeast {
-				first = addressOf(e.src)
+				atOrNeed = addressOf(e.src)
 			}
 			if e.reach == reached && len(e.dst) >= s.readLeast {
 				kind |= readsBit
@@ -291,7 +291,7 @@ func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 		}
 	}
 	mine.want, mine.length, mine.source, mine.sends = want, uint64(length), source, uint64(sends)
-	mine.kind, mine.first, mine.second = kind, first, all.second
+	mine.kind, mine.atOrNeed, mine.loadOrHave = kind, atOrNeed, all.loadOrHave
 	e.begin(s.tag)
 }
 

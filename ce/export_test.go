@@ -10,7 +10,7 @@ import (
 // PostReady writes, by a rank that is inside no call, a ready line of the next
 // operation, which is call: what a damaged or hostile peer could write.
 func (s *Stream) PostReady(to int, call symmem.Record, want, length, how uint64) {
-	r := ready{want: want, length: length, source: nowhere, kind: uint64(how)}
+	r := ready{want: want, length: length, source: nowhere, kind: how}
 	r.post(s.edges[to].readyOut, tagOf(s.sequence+1, &call))
 	s.team.RingAll()
 }
@@ -86,7 +86,7 @@ func KernelAtMost(times float64) { kernelAtMost = times }
 // ForgeOffer posts, to a member that is inside no call, the ready line of the next
 // operation, which is call: the own private memory of size bytes at an address.
 func (s *Stream) ForgeOffer(to int, call symmem.Record, at, size uint64) {
-	r := ready{source: nowhere, first: at, sends: size, length: size, kind: kindOf(staged, true, 0)}
+	r := ready{source: nowhere, atOrNeed: at, sends: size, length: size, kind: kindOf(staged, true, 0)}
 	r.want, _ = s.shareOf(to)
 	r.post(s.edges[to].readyOut, tagOf(s.sequence+1, &call))
 	s.team.RingAll()
@@ -100,7 +100,7 @@ func (s *Stream) ForgeCard() {
 // Cut is how many of n bytes their sender writes on a shared edge; loads and own
 // parts are the sender's and the receiver's.
 func Cut(n, load, own, load2, own2 uint64, shown bool) uint64 {
-	return cutOf(&ready{sends: n, second: load, kind: kindOf(direct, false, own)}, &ready{second: load2, kind: kindOf(direct, false, own2)}, shown)
+	return cutOf(&ready{sends: n, loadOrHave: load, kind: kindOf(direct, false, own)}, &ready{loadOrHave: load2, kind: kindOf(direct, false, own2)}, shown)
 }
 
 // Taken is the bytes of the ring that this member has used, ever.

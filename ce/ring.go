@@ -117,11 +117,11 @@ func refuseSpace(err error) (ready, bool) {
 	if !errors.As(err, &e) {
 		return ready{}, false
 	}
-	r := ready{kind: uint64(refusedWindow), first: uint64(e.Need), second: uint64(e.Have)}
+	how := refusedWindow
 	if strings.HasPrefix(e.Where, "/") {
-		r.kind = uint64(refusedMemory)
+		how = refusedMemory
 	}
-	return r, true
+	return refusing(how, e.Need, e.Have), true
 }
 
 // refusal is the error that all members return: of the first one that refused.
