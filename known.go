@@ -86,9 +86,10 @@ func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src int, wi
 		return
 	}
 	w := keyOf(call.Op, by, call.Root, typ, dst, src)
+	at := w.hash()
 	for k := range uint64(tries) {
-		at := &e.known.calls[(w.hash()+k)%places]
-		if old := at.Load(); old != nil {
+		place := &e.known.calls[(at+k)%places]
+		if old := place.Load(); old != nil {
 			if old.key == w && old.call.Root == call.Root {
 				return
 			}
@@ -98,7 +99,7 @@ func learn(team *Team, call *symmem.Record, by Op, typ uintptr, dst, src int, wi
 		if by != 0 {
 			c.into = with.Into
 		}
-		at.CompareAndSwap(nil, c)
+		place.CompareAndSwap(nil, c)
 		return
 	}
 }
