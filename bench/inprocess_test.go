@@ -97,30 +97,27 @@ func TestOperationsMoveEveryByteInProcess(t *testing.T) {
 	}
 }
 
-// damages are what must never pass unseen. Each replaces an exercise's run; n
-// counts the calls.
-var damages = map[string]func(x *exercise, run func(context.Context, int) error, n int) func(context.Context, int) error{
-	"one byte, once": func(x *exercise, run func(context.Context, int) error, n int) func(context.Context, int) error {
-		return func(ctx context.Context, ops int) error {
-			err := run(ctx, ops)
+// damages are what must never pass unseen. Each is told of an exercise when it
+// is opened, before anything can have arrived, and gives what happens after the
+// n-th call of its run.
+var damages = map[string]func(x *exercise) func(n int){
+	"one byte, once": func(x *exercise) func(n int) {
+		return func(n int) {
 			if n == 3 {
 				last := x.in[len(x.in)-1].bytes
 				last[len(last)-1] ^= 1
 			}
-			return err
 		}
 	},
-	"stale data": func(x *exercise, run func(context.Context, int) error, n int) func(context.Context, int) error {
-		return func(ctx context.Context, ops int) error {
-			var stale [][]byte
-			for _, p := range x.in {
-				stale = append(stale, slices.Clone(p.bytes))
-			}
-			err := run(ctx, ops)
+	"stale data": func(x *exercise) func(n int) {
+		var stale [][]byte
+		for _, p := range x.in {
+			stale = append(stale, slices.Clone(p.bytes))
+		}
+		return func(int) {
 			for k, p := range x.in {
 				copy(p.bytes, stale[k])
 			}
-			return err
 		}
 	},
 }
@@ -139,10 +136,12 @@ func TestDamagedDataIsFound(t *testing.T) {
 						return
 					}
 					size = len(x.in[0].bytes)
-					run, calls := x.run, 0
+					run, calls, after := x.run, 0, damage(x)
 					x.run = func(ctx context.Context, ops int) error {
 						calls++
-						return damage(x, run, calls)(ctx, ops)
+						err := run(ctx, ops)
+						after(calls)
+						return err
 					}
 				})
 				require.Len(t, rows, 1)
