@@ -53,6 +53,7 @@ func TestMain(m *testing.M) {
 		defer os.RemoveAll(dir)
 		os.Setenv(env.KeyShmDir, dir)
 		os.Setenv(markVar, strconv.Itoa(os.Getpid()))
+		ranktest.Interruptible()
 		before := descriptors()
 		code := m.Run()
 		for what, left := range map[string]any{"processes": marked(), "names": names(), "goroutines": goleak.Find()} {

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -64,6 +65,15 @@ func Within(f func() bool) bool {
 		}
 	}
 	return true
+}
+
+// Interruptible lets SIGINT end the processes that a test starts even where the
+// tests themselves do not heed it, as in the background of a script: a child
+// keeps what its parent ignores, but not what it catches.
+func Interruptible() {
+	if signal.Ignored(syscall.SIGINT) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGINT)
+	}
 }
 
 // ShmDir makes a directory for regions where they usually are, and among the
