@@ -67,14 +67,14 @@ func TestNothingOfTheCallersIsKept(t *testing.T) {
 	for _, n := range []int{1, 2, 3} {
 		withStreams(t, n, func(ctx context.Context, w *symmem.World, s *ce.Stream) error {
 			for _, size := range []int{10, 20_000, 1 << 20} {
-				for _, longer := range []int{0, 1} { // dst than src: refused
+				for _, f := range []fresh{{}, {longer: 1}, {inPlace: true}} {
 					freed := make(chan struct{}, 2)
-					if err := exchangeFresh(ctx, w, s, size, longer, freed); err != nil {
+					if err := f.exchange(ctx, w, s, size, freed); err != nil {
 						return err
 					}
 					for range cap(freed) {
 						if err := collected(ctx, freed); err != nil {
-							return fmt.Errorf("%d bytes, dst %d longer: %w", size, longer, err)
+							return fmt.Errorf("%d bytes, %+v: %w", size, f, err)
 						}
 					}
 				}
@@ -84,16 +84,26 @@ func TestNothingOfTheCallersIsKept(t *testing.T) {
 	}
 }
 
-// exchangeFresh makes an exchange of memory of its own, and tells when that is gone.
-func exchangeFresh(ctx context.Context, w *symmem.World, s *ce.Stream, size, longer int, freed chan<- struct{}) error {
-	src, dst := make([]byte, size*w.Size()), make([]byte, (size+longer)*w.Size())
+// fresh is an exchange of memory of its own.
+type fresh struct {
+	longer  int  // dst than src: refused
+	inPlace bool // the own part lies where it is to be
+}
+
+// exchange makes it, and tells when the memory is gone.
+func (f fresh) exchange(ctx context.Context, w *symmem.World, s *ce.Stream, size int, freed chan<- struct{}) error {
+	src, dst := make([]byte, size*w.Size()), make([]byte, (size+f.longer)*w.Size())
 	for _, b := range [][]byte{src, dst} {
 		runtime.SetFinalizer(&b[0], func(*byte) { freed <- struct{}{} })
 	}
 	err := s.ExchangeEach(ctx, &allToAllCall, func(r int) ([]byte, []byte) {
-		return src[r*size:][:size], dst[r*(size+longer):][:size+longer]
+		from, to := src[r*size:][:size], dst[r*(size+f.longer):][:size+f.longer]
+		if f.inPlace && r == w.Rank() {
+			from = to
+		}
+		return from, to
 	})
-	if longer > 0 && errors.Is(err, symmem.ErrUsage) {
+	if f.longer > 0 && errors.Is(err, symmem.ErrUsage) {
 		return nil
 	}
 	return err

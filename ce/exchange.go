@@ -37,8 +37,8 @@ type Refusal struct{ Need, Have int }
 // If any member gives a Refusal, or has no room for the staging it needs, all
 // return the same *symmem.TooShortError or *symmem.NoSpaceError and the team
 // goes on. votes tells that members may refuse: then everybody hears from
-// everybody before the first copy, and nothing is copied. Without it contents of
-// Dst are undefined after ErrNoSpace.
+// everybody before the first copy, and nothing is copied. Without it a Refusal is
+// ErrUsage, and contents of Dst are undefined after ErrNoSpace.
 //
 // It is collective, with the same call and votes on all members, in the order of
 // the stream: it waits for what was started before. parts is not kept; it and the
@@ -46,6 +46,9 @@ type Refusal struct{ Need, Have int }
 func (s *Stream) Exchange(ctx context.Context, call symmem.Record, parts []Part, votes bool, refuse *Refusal) error {
 	if len(parts) != len(s.edges) {
 		return fmt.Errorf("%w: %d parts for a team of %d", symmem.ErrUsage, len(parts), len(s.edges))
+	}
+	if refuse != nil && !votes {
+		return fmt.Errorf("%w: a refusal in an exchange without votes", symmem.ErrUsage)
 	}
 	return s.call(ctx, &call, partsOf(parts), &operation{votes: votes, refuse: refuse})
 }

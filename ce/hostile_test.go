@@ -224,6 +224,7 @@ func TestBadExchangesAreLocal(t *testing.T) {
 				"no parts":          s.Exchange(ctx, allToAllCall, nil, false, nil),
 				"too many":          s.Exchange(ctx, allToAllCall, make([]ce.Part, 3), false, nil),
 				"own lengths":       s.Exchange(ctx, allToAllCall, own(3, 4), false, nil),
+				"refusal, no votes": s.Exchange(ctx, allToAllCall, own(4, 4), false, &ce.Refusal{Need: 2, Have: 1}),
 				"fold no parts":     s.Fold(ctx, allToAllCall, nil, 0, false, bomb{}),
 				"fold own length":   s.Fold(ctx, allToAllCall, own(8, 0), 16, false, bomb{}),
 				"fold negative":     s.Fold(ctx, allToAllCall, own(8, 0), -8, false, bomb{}),

@@ -2,10 +2,10 @@ package ce
 
 import "github.com/symwin/symwin/internal/failpoint"
 
-// startOwn copies the first piece of the own part, if this rank is to have it.
+// startOwn copies the first piece of the own part, unless it is not to be moved.
 func (s *Stream) startOwn(op *operation) {
 	own := s.own
-	if s.ownEnd = len(own.src); op.folder != nil || s.void || s.refuser == s.team.Rank() || sameStart(own.dst, own.src) {
+	if s.ownEnd = len(own.src); op.folder != nil || s.void || sameStart(own.dst, own.src) {
 		s.ownEnd = 0
 	}
 	if s.ownLeft() {
