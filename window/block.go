@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/symwin/symwin/internal/topo"
 	"github.com/symwin/symwin/symmem"
 	shmsync "github.com/symwin/symwin/sync"
 )
@@ -37,6 +38,7 @@ type block struct {
 	eltSize int64
 	// fenced: there are ranks that share CPUs, where all sleep often.
 	fenced bool
+	wide   uint // lengths from wideLeast on that are put by registers of 64 bytes
 
 	freed  atomic.Bool
 	handed atomic.Bool // Local or Peer gave out a slice
@@ -81,6 +83,9 @@ func (b *block) call(op symmem.Op) symmem.Record {
 func (b *block) attach() {
 	w := b.heap.w
 	b.team, b.eltSize, b.fenced = w.Team(), b.kind.size, w.Crowded()
+	if topo.AMD() >= topo.Zen5 {
+		b.wide = wideMost - wideLeast
+	}
 	for r := range w.Size() {
 		all := w.Window(r)[b.off : b.off+b.taken]
 		b.data = append(b.data, all[:b.size:b.size])

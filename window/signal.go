@@ -58,7 +58,11 @@ func (b *block) putSignal(to, off, n int, src []byte, idx int) bool {
 	dst := b.data[to][int64(off)*b.eltSize:]
 	if len(src) < wholeLines {
 		b.ask(to, idx)
-		copy(dst, src)
+		if uint(len(src)-wideLeast) < b.wide {
+			line.Wide(dst, src)
+		} else {
+			copy(dst, src)
+		}
 	} else {
 		put(dst, src)
 	}

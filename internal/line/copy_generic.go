@@ -6,6 +6,8 @@ func leaves() []CopyLoop { return nil }
 
 func ByRep(dst, src []byte) { pieces(dst, src) }
 
+func Wide(dst, src []byte) { copy(dst, src) }
+
 func read(b []byte) uint64 { return readWords(b) }
 
 func fill(b []byte, word uint64) { fillWords(b, word) }

@@ -33,6 +33,23 @@ func TestCopyLoops(t *testing.T) {
 	}
 }
 
+// Wherever the two lie, Wide copies as Go does.
+func TestWide(t *testing.T) {
+	memory := noise(32 << 10) // in pages of its own, so lines begin where they seem to
+	const base = 12 << 10
+	for _, n := range []int{0, 1, 1023, 1024, 1025, 2048, 3000, 4095} {
+		for _, shift := range []int{-n - 64, -n - 1, -n, -n + 1, -n / 2, -512, -64, -1, 0, 1, 64, 512, n / 2, n - 1, n, n + 1, n + 64} {
+			for _, off := range []int{0, 1, 32} { // of dst in its line
+				want := bytes.Clone(memory)
+				to, from := base+off, base+off+shift
+				copy(want[to:], want[from:][:n])
+				Wide(memory[to:][:n], memory[from:][:n])
+				require.True(t, bytes.Equal(want, memory), "%d bytes from %d to %d", n, from-base, to-base)
+			}
+		}
+	}
+}
+
 func TestCopiesManyTimesOver(t *testing.T) {
 	for _, loop := range CopyLoops() {
 		for _, n := range []int{0, 100, 1024, 4096, 200 << 10} {
