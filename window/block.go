@@ -37,8 +37,8 @@ type block struct {
 	team    *symmem.Team
 	eltSize int64
 	// fenced: there are ranks that share CPUs, where all sleep often.
-	fenced bool
-	wide   uint // lengths from wideLeast on that are put by registers of 64 bytes
+	fenced   bool
+	wideMost int // up to where puts from wideLeast on are line.Wide's; 0: none is
 
 	freed  atomic.Bool
 	handed atomic.Bool // Local or Peer gave out a slice
@@ -84,7 +84,7 @@ func (b *block) attach() {
 	w := b.heap.w
 	b.team, b.eltSize, b.fenced = w.Team(), b.kind.size, w.Crowded()
 	if topo.AMD() >= topo.Zen5 {
-		b.wide = wideMost - wideLeast
+		b.wideMost = wideMost
 	}
 	for r := range w.Size() {
 		all := w.Window(r)[b.off : b.off+b.taken]

@@ -56,18 +56,26 @@ func (b *block) putSignal(to, off, n int, src []byte, idx int) bool {
 		return false
 	}
 	dst := b.data[to][int64(off)*b.eltSize:]
-	if len(src) < wholeLines {
+	if len(src) < wideLeast {
 		b.ask(to, idx)
-		if uint(len(src)-wideLeast) < b.wide {
-			line.Wide(dst, src)
-		} else {
-			copy(dst, src)
-		}
+		copy(dst, src)
 	} else {
-		put(dst, src)
+		b.putLonger(to, idx, dst, src)
 	}
 	b.signal(&b.to[to], idx)
 	return true
+}
+
+// putLonger is the copy of a put of wideLeast or more.
+func (b *block) putLonger(to, idx int, dst, src []byte) {
+	if len(src) < wholeLines {
+		b.ask(to, idx)
+	}
+	if len(src) < b.wideMost {
+		line.Wide(dst, src)
+	} else {
+		put(dst, src)
+	}
 }
 
 // ask asks for the line of a signal that answers the same signal of the receiver's, who
