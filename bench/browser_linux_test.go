@@ -57,10 +57,10 @@ func TestReportInABrowser(t *testing.T) {
 		frame := filepath.Join(dir, "frame.html")
 		require.NoError(t, os.WriteFile(frame, fmt.Appendf(nil, browserFrame, c.width), 0o644))
 		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-			"--disable-component-update", "--disable-sync", "--user-data-dir=" + t.TempDir(),
+			"--disable-component-update", "--disable-sync",
 			"--window-size=1700,1000", "--virtual-time-budget=10000", "--dump-dom"}, c.flags...)
 		run := func() ([]byte, error) {
-			return exec.CommandContext(ctx, chromium, append(args, "file://"+frame)...).Output()
+			return exec.CommandContext(ctx, chromium, append(args, "--user-data-dir="+t.TempDir(), "file://"+frame)...).Output()
 		}
 		out, err := run()
 		var exit *exec.ExitError

@@ -89,8 +89,8 @@ func cutOf(from, to *ready, shown bool) uint64 {
 const maxLoad = 1 << 48
 
 // edge is what a stream has to do with one peer in one operation: something to
-// send and something to receive, each of any length. The own rank's has src and dst, its
-// own part, and nothing else (own.go).
+// send and something to receive, each of any length. The own rank's carries its own
+// part from src to dst, and nothing else (own.go).
 type edge struct {
 	s    *Stream
 	peer int

@@ -38,7 +38,7 @@ type block struct {
 	eltSize int64
 	// fenced: there are ranks that share CPUs, where all sleep often.
 	fenced   bool
-	wideMost int // up to where puts from wideLeast on are line.Wide's; 0: none is
+	wideMost int // below which PutSignal of wideLeast and more is line.Wide's; 0: none is
 
 	freed  atomic.Bool
 	handed atomic.Bool // Local or Peer gave out a slice

@@ -197,17 +197,18 @@ func put(dst, src []byte) {
 	CopyLoop(2*int64(len(src)), 2)(dst, src)
 }
 
-// From wideLeast to wideMost a put goes by registers of 64 bytes, not by Go's of 32 as
-// all that goes in lines does, which they make slower. Zen 5, near, ns, Go's and these,
-// where the program leaves the data alone, where it reads it, and where it writes it, too:
+// PutSignal of wideLeast and more but less than wideMost copies whole KiB by registers of
+// 64 bytes, if they begin a line, not by Go's of 32 as all that goes in lines does, which
+// they make slower. Zen 5, near, ns, Go's and these, where the program leaves the data
+// alone, where it reads it, and where it writes it, too:
 //
 //	put of 1 KiB   52 and 47    97 and 98   106 and 110
 //	       2 KiB   69 and 64   151 and 136  166 and 156
 //	       3 KiB   76 and 70   198 and 176  216 and 200
 //	       4 KiB   85 and 76   230 and 234  252 and 268
 //
-// A stream of 1 KiB each takes 22 and 24 a message, of 2 KiB 29 and 28. On other
-// processors it has not been measured.
+// A stream of 1 KiB each takes 22 and 24 a message, of 2 KiB 29 and 28. Far, and on other
+// processors, it has not been measured.
 const (
 	wideLeast = 1 << 10
 	wideMost  = 4 << 10

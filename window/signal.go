@@ -82,11 +82,11 @@ func (b *block) putLonger(to, idx int, dst, src []byte) {
 // looks at it by now. It comes while src is copied: the processor itself would ask when
 // all stores in front of it are done. Two ranks that answer each other after 0 to 48 ns of
 // other work, Zen 5, near, ns one way on average, so and without: 8 bytes 46 and 49, 256
-// bytes 42 and 51, 1 KiB 43 and 57, 4 KiB 54 and 73; with --touch full 256 bytes 63 and
-// 74, 4 KiB 246 and 237. A copy that takes longer lasts until the receiver has taken the
-// line back. To ask behind the copy gains nothing, and to ask already when the peer's signal
-// has come gains 10 % far and loses 20 % near. A stream of puts, which are no answers, does
-// without: it would take 2 ns more a message.
+// bytes 42 and 51, 4 KiB 54 and 73; with --touch full 256 bytes 63 and 74, 4 KiB 246 and
+// 237. A copy that takes longer lasts until the receiver has taken the line back. To ask
+// behind the copy gains nothing, and to ask already when the peer's signal has come gains
+// 10 % far and loses 20 % near. A stream of puts, which are no answers, does without: it
+// would take 2 ns more a message.
 func (b *block) ask(to, idx int) {
 	r := &b.to[to]
 	if in := atomic.LoadUint64(&b.in[to][idx]); in != r.heard[idx] {

@@ -15,7 +15,7 @@ import (
 
 func TestPutSignal(t *testing.T) {
 	for _, n := range sizes {
-		for _, part := range []int{0, 1, 7, 700, 1000} {
+		for _, part := range []int{0, 1, 7, 256, 700, 1000} {
 			t.Run(fmt.Sprintf("%d ranks, %d elements", n, part), func(t *testing.T) {
 				run(t, n, func(ctx context.Context, w *symmem.World) error {
 					for range 2 { // the second one in reused memory

@@ -95,9 +95,9 @@ func Wide(dst, src []byte) {
 	copy(dst, src)
 }
 
-// apart reports whether n bytes from a on and from b on have none in common.
+// apart reports whether n bytes, one at least, from a on and from b on have none in common.
 func apart(a, b *byte, n int) bool {
-	return uintptr(unsafe.Pointer(a))-uintptr(unsafe.Pointer(b))+uintptr(n) >= 2*uintptr(n)
+	return uintptr(unsafe.Pointer(a))-uintptr(unsafe.Pointer(b))+uintptr(n)-1 >= 2*uintptr(n)-1
 }
 
 func byAVX2(dst, src []byte) {

@@ -43,7 +43,7 @@ func TestWide(t *testing.T) {
 				want := bytes.Clone(memory)
 				to, from := base+off, base+off+shift
 				copy(want[to:], want[from:][:n])
-				Wide(memory[to:][:n], memory[from:][:n])
+				Wide(memory[to:], memory[from:][:n])
 				require.True(t, bytes.Equal(want, memory), "%d bytes from %d to %d", n, from-base, to-base)
 			}
 		}
