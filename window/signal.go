@@ -71,7 +71,7 @@ func (b *block) putLonger(to, idx int, dst, src []byte) {
 	if len(src) < wholeLines {
 		b.ask(to, idx)
 	}
-	if len(src) < b.wideMost {
+	if len(src) < b.wideMost && !Overlap(dst[:len(src)], src) {
 		line.Wide(dst, src)
 	} else {
 		put(dst, src)

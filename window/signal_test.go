@@ -1,6 +1,7 @@
 package window_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,41 @@ func TestPutSignal(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestPutsOfOverlappingMemory: what lies in the window already is moved as copy moves it,
+// whichever way puts of that length go.
+func TestPutsOfOverlappingMemory(t *testing.T) {
+	run(t, 1, func(ctx context.Context, w *symmem.World) error {
+		const from = 64 << 10
+		win, err := window.Alloc[byte](ctx, w, 1<<20)
+		if err != nil {
+			return err
+		}
+		own := win.Local()
+		for _, n := range []int{1, 700, 1024, 3000, 4095, 4096, 8 << 10, 40 << 10, 600 << 10} {
+			for _, shift := range []int{-64, 64, 1} {
+				for what, put := range map[string]func() error{
+					"PutSignal": func() error { return win.PutSignal(0, from+shift, own[from:][:n], 0) },
+					"Put":       func() error { return win.Put(0, from+shift, own[from:][:n]) },
+					"Get":       func() error { return win.Get(0, from, own[from+shift:][:n]) },
+				} {
+					for i := range own {
+						own[i] = byte(i ^ i>>8 ^ i>>16)
+					}
+					want := bytes.Clone(own)
+					copy(want[from+shift:], want[from:][:n])
+					if err := put(); err != nil {
+						return err
+					}
+					if !bytes.Equal(want, own) {
+						return fmt.Errorf("%s of %d bytes, %d further", what, n, shift)
+					}
+				}
+			}
+		}
+		return win.Free(ctx)
+	})
 }
 
 func TestWindowWithoutElementsHasSignals(t *testing.T) {

@@ -83,21 +83,16 @@ func ByRep(dst, src []byte) {
 	copy(dst, src)
 }
 
-// Wide copies src to the beginning of dst, which is at least as long, by registers of 64
-// bytes, but for what is left of whole KiB; where the processor has none, dst begins no
-// line, or the two overlap, as Go does. It keeps neither.
+// Wide copies src to the beginning of dst, which is at least as long and does not overlap
+// it, by registers of 64 bytes, but for what is left of whole KiB; where the processor has
+// none, or dst begins no line, as Go does. It keeps neither.
 func Wide(dst, src []byte) {
 	n := len(src) &^ (copyStep - 1)
-	if n > 0 && n <= len(dst) && haveAVX512 && ahead(dst) == 0 && apart(&dst[0], &src[0], len(src)) {
+	if n > 0 && n <= len(dst) && haveAVX512 && ahead(dst) == 0 {
 		copyAVX512(&dst[0], &src[0], n, 1)
 		dst, src = dst[n:], src[n:]
 	}
 	copy(dst, src)
-}
-
-// apart reports whether n bytes, one at least, from a on and from b on have none in common.
-func apart(a, b *byte, n int) bool {
-	return uintptr(unsafe.Pointer(a))-uintptr(unsafe.Pointer(b))+uintptr(n)-1 >= 2*uintptr(n)-1
 }
 
 func byAVX2(dst, src []byte) {

@@ -33,19 +33,15 @@ func TestCopyLoops(t *testing.T) {
 	}
 }
 
-// Wherever the two lie, Wide copies as Go does.
+// Whatever length and alignment, Wide copies all and nothing else.
 func TestWide(t *testing.T) {
-	memory := noise(32 << 10) // in pages of its own, so lines begin where they seem to
-	const base = 12 << 10
 	for _, n := range []int{0, 1, 1023, 1024, 1025, 2048, 3000, 4095} {
-		for _, shift := range []int{-n - 64, -n - 1, -n, -n + 1, -n / 2, -512, -64, -1, 0, 1, 64, 512, n / 2, n - 1, n, n + 1, n + 64} {
-			for _, off := range []int{0, 1, 32} { // of dst in its line
-				want := bytes.Clone(memory)
-				to, from := base+off, base+off+shift
-				copy(want[to:], want[from:][:n])
-				Wide(memory[to:], memory[from:][:n])
-				require.True(t, bytes.Equal(want, memory), "%d bytes from %d to %d", n, from-base, to-base)
-			}
+		for _, off := range []int{0, 1, 32} { // of dst in its line: noise of a page and more begins one
+			src, dst := noise(n+64), noise(8<<10)
+			want := bytes.Clone(dst)
+			copy(want[off:], src[off/2:][:n])
+			Wide(dst[off:], src[off/2:][:n])
+			require.True(t, bytes.Equal(want, dst), "%d bytes to offset %d", n, off)
 		}
 	}
 }
