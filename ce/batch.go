@@ -180,7 +180,8 @@ func (s *Stream) runBatch(ctx context.Context, b *Batch) error {
 // put is a batch inside the lane.
 func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
 	defer rescue(debug.SetPanicOnFault(true), &err)
-	s.begin(&batchCall)
+	s.number(&batchCall)
+	s.begin()
 	s.copyAs(b.footprint())
 	n, me := len(s.edges), s.team.Rank()
 	mine := ready{source: nowhere, kind: kindOf(direct, false, uint64(len(b.steps)))}

@@ -106,6 +106,10 @@ type edge struct {
 	heard        bool  // theirs has come
 	settled      bool  // the ways are chosen
 
+	// Of what is not shareable, and of what is: the last such exchange was not all
+	// written by its senders (pair.go).
+	astray [2]bool
+
 	// Sending. src is what is left. sent counts pieces, ever: an operation has at
 	// least one, an empty one if need be, since its count also says that the ready
 	// line has been read and may be written again. owed is how many bytes of the

@@ -53,9 +53,9 @@ func (s *Stream) Exchange(ctx context.Context, call symmem.Record, parts []Part,
 	return s.call(ctx, &call, partsOf(parts), &operation{votes: votes, refuse: refuse})
 }
 
-// ExchangeEach is Exchange where part r follows from r: it is asked for once of each
-// member, in rank order, when nobody else can be inside. So whoever calls it needs no
-// memory for parts, and nothing that guards it.
+// ExchangeEach is Exchange where part r follows from r: it is asked for of each member,
+// once or twice, and is the same each time. Nobody else can be inside then, so whoever
+// calls it needs no memory for parts, and nothing that guards it.
 func (s *Stream) ExchangeEach(ctx context.Context, call *symmem.Record, part func(r int) (src, dst []byte)) error {
 	return s.call(ctx, call, part, &operation{})
 }
@@ -137,11 +137,20 @@ func (s *Stream) assign(part func(r int) (src, dst []byte), op *operation) (need
 // lines are being stored: up to 30 ns cost nothing there, on Zen 5, and each one here.
 func (s *Stream) operate(ctx context.Context, call *symmem.Record, part func(r int) (src, dst []byte), op *operation) (err error) {
 	defer rescue(debug.SetPanicOnFault(true), &err)
+	before, plain := s.sequence, s.other != nil && !op.votes && !op.staged && op.folder == nil
+	if plain {
+		if done, err := s.pair(ctx, call, part); done {
+			return err
+		}
+	}
 	needs, err := s.assign(part, op)
 	if err != nil {
 		return err
 	}
-	s.begin(call)
+	if s.sequence == before {
+		s.number(call)
+	}
+	s.begin()
 	if err := s.invite(op, needs); err != nil {
 		return err
 	}
@@ -160,7 +169,6 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, part func(r i
 	if late {
 		s.publish(call)
 	}
-	s.straight()
 	for s.unfinished() {
 		if (*progress)(s).Look() && s.fatal == nil {
 			continue
@@ -169,32 +177,10 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, part func(r i
 			return err
 		}
 	}
+	if plain {
+		s.other.strays()
+	}
 	return nil
-}
-
-// straight is the way of a pair with a CPU each, which write to each other and have little
-// to copy: nobody else is to be looked after, so each wait is for one word, and what
-// the lines take on their way passes while the own part is copied. Where it breaks off,
-// progress goes on. (Zen 5, all-to-all of 16 KiB 0.37 and 0.36 µs, of 32 KiB 0.77 and
-// 0.73, of 64 KiB 1.31 and 1.28.)
-func (s *Stream) straight() {
-	if len(s.open) != 1 || !s.shares || s.folder != nil || s.footprint > little {
-		return
-	}
-	e := &s.edges[s.open[0]]
-	if !s.lane.Sees(&e.readyIn[7], s.tag) || !e.hear() || !e.settles() || e.out != push || e.in != push {
-		return
-	}
-	e.send()
-	s.lane.Rung()
-	if s.ownLeft() {
-		s.copyOwn(ownRest)
-	}
-	if s.lane.Sees(e.completeIn, e.received+1) {
-		e.receivedOne()
-		e.over()
-		s.open = s.open[:0]
-	}
 }
 
 // little is the bytes, read and written, of what is little to copy: what comes a piece of
@@ -210,14 +196,19 @@ func (s *Stream) publish(call *symmem.Record) {
 // unfinished reports whether something is left to do.
 func (s *Stream) unfinished() bool { return len(s.open) > 0 || s.ownLeft() || s.folding() }
 
-// begin forgets the last operation.
-func (s *Stream) begin(call *symmem.Record) {
+// number begins an operation, and makes the tag of its ready lines.
+func (s *Stream) number(call *symmem.Record) {
 	s.sequence++
 	line.StoreRelease64(&s.late.underWay, s.sequence)
 	s.tag = tagOf(s.sequence, call)
-	s.refuser, s.void, s.fatal, s.otherCall, s.stirred = -1, false, nil, false, false
+	s.refuser, s.ownAt = -1, 0
+}
+
+// begin forgets the last operation, for one that is made edge by edge.
+func (s *Stream) begin() {
+	s.void, s.fatal, s.otherCall, s.stirred = false, nil, false, false
 	s.folder, s.folded, s.toFold = nil, 0, 0
-	s.ownAt, s.ownEnd = 0, 0
+	s.ownEnd = 0
 	s.open = s.open[:0]
 }
 
@@ -270,20 +261,11 @@ func find(f *window.Finder, b []byte) uint64 {
 func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 	e := &s.edges[r]
 	mine, sends, length := &e.mine, len(e.src), len(e.dst)+op.length
-	want, source, kind, atOrNeed := uint64(0), uint64(nowhere), all.kind, all.atOrNeed
+	want, source, kind := uint64(0), uint64(nowhere), all.kind
 	if !op.inPlace && !op.staged {
 		source = find(s.sources, e.src)
 	}
 	if !all.refuses() {
-		// What is folded has no place that the kernel may read.
-		if reachable && op.unit == 0 && !op.staged {
-			if source == nowhere && sends >= reachLeast {
-				atOrNeed = addressOf(e.src)
-			}
-			if e.reach == reached && len(e.dst) >= s.readLeast {
-				kind |= readsBit
-			}
-		}
 		switch {
 		case length == 0:
 		case e.lies != nowhere:
@@ -294,7 +276,10 @@ func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 		}
 	}
 	mine.want, mine.length, mine.source, mine.sends = want, uint64(length), source, uint64(sends)
-	mine.kind, mine.atOrNeed, mine.loadOrHave = kind, atOrNeed, all.loadOrHave
+	mine.kind, mine.atOrNeed, mine.loadOrHave = kind, all.atOrNeed, all.loadOrHave
+	if !all.refuses() && op.unit == 0 && !op.staged { // what is folded has no place that the kernel may read
+		e.private(e.src, e.dst)
+	}
 	e.begin(s.tag)
 }
 

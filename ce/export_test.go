@@ -2,6 +2,7 @@ package ce
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/symwin/symwin/internal/line"
 	"github.com/symwin/symwin/symmem"
@@ -131,7 +132,8 @@ func (s *Stream) missingBehind(ctx context.Context, call symmem.Record, parts []
 	if err != nil {
 		return nil, s.lane.Leave(err)
 	}
-	s.begin(&call)
+	s.number(&call)
+	s.begin()
 	if err := s.invite(op, needs); err != nil {
 		return nil, s.lane.Leave(err)
 	}
@@ -145,11 +147,24 @@ func (s *Stream) missingBehind(ctx context.Context, call symmem.Record, parts []
 	return missing, s.lane.Leave(err)
 }
 
+// Received is how many pieces of member r were received, ever, and Came how many it has
+// announced.
+func (s *Stream) Received(r int) uint64 { return s.edges[r].received }
+func (s *Stream) Came(r int) uint64     { return atomic.LoadUint64(s.edges[r].completeIn) }
+
 // Sent is how many pieces have gone to member r, ever.
 func (s *Stream) Sent(r int) uint64 { return s.edges[r].sent }
 
-// ShareEdges has edges of one direction shared, as where every rank has a CPU.
-func (s *Stream) ShareEdges() { s.shares = true }
+// ShareEdges has edges of one direction shared, and pairs go their own way, as where every
+// rank has a CPU.
+func (s *Stream) ShareEdges() {
+	s.shares = true
+	s.findOther()
+}
+
+// Astray is what pair remembers of the last exchanges edge by edge: of those that are not
+// shareable, and of those that are.
+func (s *Stream) Astray() [2]bool { return s.other.astray }
 
 // GivesWay reports whether Start would give the program's CPU to b, behind a batch that
 // has not ended or behind none.

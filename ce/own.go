@@ -8,9 +8,9 @@ func (s *Stream) startOwn(op *operation) {
 	if s.ownEnd = len(own.src); op.folder != nil || s.void || sameStart(own.dst, own.src) {
 		s.ownEnd = 0
 	}
-	if s.ownLeft() {
+	if s.ownLeft() && s.ownAt == 0 {
 		s.copyOwn(ownBetween(s.ownEnd))
-	} else {
+	} else if !s.ownLeft() {
 		own.src, own.dst = nil, nil
 	}
 }

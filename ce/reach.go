@@ -105,6 +105,19 @@ func (s *Stream) deal(to *[8]uint64) {
 	line.StoreRelease64(&to[cardWord], s.secret)
 }
 
+// private puts into the own ready line whether the kernel may read src, and reads dst.
+func (e *edge) private(src, dst []byte) {
+	if !reachable {
+		return
+	}
+	if e.mine.source == nowhere && len(src) >= reachLeast {
+		e.mine.atOrNeed = addressOf(src)
+	}
+	if e.reach == reached && len(dst) >= e.s.readLeast {
+		e.mine.kind |= readsBit
+	}
+}
+
 // try finds out, once, whether the peer's memory can be read: when its first offer
 // is heard. Offers are taken up from the next operation on, when this rank's ready
 // line can say so; until then, and where the kernel refuses, for good, they go

@@ -30,6 +30,7 @@ type Stream struct {
 
 	edges []edge // by member
 	own   *edge  // this rank's: what it sends itself, and nothing else
+	other *edge  // the one other rank's, where there is one and every rank has a CPU, or nil
 	queue queue
 	idle  idleCPU
 
@@ -178,6 +179,7 @@ func open(ctx context.Context, team *symmem.Team, call symmem.Record, o Options)
 		}
 	}
 	s.own = &s.edges[me]
+	s.findOther()
 	s.queue.move, s.together = s.move, s.copyTogether
 	return s, nil
 }

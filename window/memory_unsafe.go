@@ -40,7 +40,6 @@ func offsetIn(own, b []byte) (int64, bool) {
 
 // Overlap reports whether a and b share a byte.
 func Overlap(a, b []byte) bool {
-	_, inA := offsetIn(a, b)
-	_, inB := offsetIn(b, a)
-	return inA || inB
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(a)))
+	return (at < uintptr(len(a)) || -at < uintptr(len(b))) && len(a) > 0 && len(b) > 0
 }
