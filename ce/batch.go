@@ -189,7 +189,8 @@ func (s *Stream) put(ctx context.Context, b *Batch) (err error) {
 		r := (me + k) % n
 		e := &s.edges[r]
 		e.src, e.dst, e.mine = nil, nil, mine
-		e.begin(s.tag)
+		e.begin()
+		e.mine.post(e.readyOut, s.tag)
 		s.open = append(s.open, r)
 	}
 	failpoint.Hit(failpoint.CopyReady)

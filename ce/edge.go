@@ -139,13 +139,11 @@ type edge struct {
 	got      bool
 }
 
-// begin sets the edge up for one operation, that of src, dst and mine, and invites the
-// peer.
-func (e *edge) begin(tag uint64) {
+// begin sets the edge up for one operation, that of src, dst and mine.
+func (e *edge) begin() {
 	e.heard, e.settled = false, false
 	e.target, e.offered, e.done = nil, false, false
 	e.from, e.fromAt, e.read, e.got = nil, 0, false, false
-	e.mine.post(e.readyOut, tag)
 }
 
 // hear reads the peer's ready line once it has come.

@@ -54,8 +54,8 @@ func (s *Stream) Exchange(ctx context.Context, call symmem.Record, parts []Part,
 }
 
 // ExchangeEach is Exchange where part r follows from r: it is asked for of each member,
-// once or twice, and is the same each time. Nobody else can be inside then, so whoever
-// calls it needs no memory for parts, and nothing that guards it.
+// perhaps twice, and has to be the same then. Nobody else can be inside meanwhile, so
+// whoever calls it needs no memory for parts, and nothing that guards it.
 func (s *Stream) ExchangeEach(ctx context.Context, call *symmem.Record, part func(r int) (src, dst []byte)) error {
 	return s.call(ctx, call, part, &operation{})
 }
@@ -147,14 +147,16 @@ func (s *Stream) operate(ctx context.Context, call *symmem.Record, part func(r i
 	if err != nil {
 		return err
 	}
-	if s.sequence == before {
-		s.number(call)
-	}
 	s.begin()
-	if err := s.invite(op, needs); err != nil {
-		return err
+	if s.sequence != before {
+		s.invited()
+	} else {
+		s.number(call)
+		if err := s.invite(op, needs); err != nil {
+			return err
+		}
+		failpoint.Hit(failpoint.CopyReady)
 	}
-	failpoint.Hit(failpoint.CopyReady)
 	late := s.footprint <= little && !op.votes
 	if !late {
 		s.publish(call)
@@ -196,7 +198,8 @@ func (s *Stream) publish(call *symmem.Record) {
 // unfinished reports whether something is left to do.
 func (s *Stream) unfinished() bool { return len(s.open) > 0 || s.ownLeft() || s.folding() }
 
-// number begins an operation, and makes the tag of its ready lines.
+// number begins an operation, made in whichever way: it has a number, its ready lines a
+// tag, and nobody has refused or copied anything.
 func (s *Stream) number(call *symmem.Record) {
 	s.sequence++
 	line.StoreRelease64(&s.late.underWay, s.sequence)
@@ -278,9 +281,10 @@ func (s *Stream) inviteOne(r int, op *operation, all *ready) {
 	mine.want, mine.length, mine.source, mine.sends = want, uint64(length), source, uint64(sends)
 	mine.kind, mine.atOrNeed, mine.loadOrHave = kind, all.atOrNeed, all.loadOrHave
 	if !all.refuses() && op.unit == 0 && !op.staged { // what is folded has no place that the kernel may read
-		e.private(e.src, e.dst)
+		e.offerPrivate(e.src, e.dst)
 	}
-	e.begin(s.tag)
+	e.begin()
+	mine.post(e.readyOut, s.tag)
 }
 
 // await waits until c holds or something cannot be.

@@ -54,7 +54,8 @@ func TestAFaultInAWorkerIsTheBatchesError(t *testing.T) {
 }
 
 // TestAFaultInTheOwnPartReachesThePeers, although it comes before they are told which
-// call it is in: they were invited. On the team's own lane, and on the stream's.
+// call it is in: they were invited. On the team's own lane, and on the stream's; and of a
+// pair.
 func TestAFaultInTheOwnPartReachesThePeers(t *testing.T) {
 	const size = 64 << 10
 	mapped := truncated(t, 2*size)[size:] // nothing of it is there
@@ -63,6 +64,13 @@ func TestAFaultInTheOwnPartReachesThePeers(t *testing.T) {
 			return ce.OpenFor(ctx, t, allToAllCall, ce.Options{})
 		},
 		"stream": func(ctx context.Context, t *symmem.Team) (*ce.Stream, error) { return ce.Open(ctx, t, ce.Options{}) },
+		"pair": func(ctx context.Context, t *symmem.Team) (*ce.Stream, error) {
+			s, err := ce.OpenFor(ctx, t, allToAllCall, ce.Options{})
+			if err == nil {
+				s.ShareEdges()
+			}
+			return s, err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, 2, func(ctx context.Context, w *symmem.World) error {

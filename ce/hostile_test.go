@@ -209,10 +209,18 @@ func partsFor(w *symmem.World, round, size int) []ce.Part {
 
 // TestBadExchangesAreLocal: nothing is stored, nobody else notices.
 func TestBadExchangesAreLocal(t *testing.T) {
+	badExchanges(t, false)
+	badExchanges(t, true)
+}
+
+func badExchanges(t *testing.T, pairs bool) {
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
 		s, err := ce.OpenFor(ctx, w.Team(), allToAllCall, ce.Options{})
 		if err != nil {
 			return err
+		}
+		if pairs {
+			s.ShareEdges()
 		}
 		if w.Rank() == 0 {
 			own := func(src, dst int) []ce.Part {
@@ -301,9 +309,20 @@ func TestDifferentCallsAreShown(t *testing.T) {
 		"count":     {{symmem.Record{Op: symmem.OpAllToAll, Count: 5}, 100}, {symmem.Record{Op: symmem.OpAllToAll, Count: 6}, 100}},
 		"root":      {{symmem.Record{Op: symmem.OpAllToAll, Root: 1}, 100}, {symmem.Record{Op: symmem.OpAllToAll, Root: 0}, 100}},
 		"size":      {{allToAllCall, 100}, {allToAllCall, 200}},
+		"less":      {{allToAllCall, 30_000}, {allToAllCall, 100}},
 	} {
 		t.Run(what, func(t *testing.T) {
-			errs := make([]error, 2)
+			var errs [2]error
+			check := func() {
+				for r, err := range errs {
+					require.ErrorIs(t, err, symmem.ErrMismatch, "rank %d", r)
+				}
+				for _, c := range calls {
+					if what != "size" && what != "less" {
+						require.Contains(t, errs[0].Error()+errs[1].Error(), c.call.Op.String())
+					}
+				}
+			}
 			run(t, 2, func(ctx context.Context, w *symmem.World) error {
 				s, err := ce.OpenFor(ctx, w.Team(), allToAllCall, ce.Options{})
 				if err != nil {
@@ -313,15 +332,13 @@ func TestDifferentCallsAreShown(t *testing.T) {
 				errs[w.Rank()] = s.Exchange(ctx, c.call, partsFor(w, 0, c.size), false, nil)
 				return nil
 			})
-			for r, err := range errs {
-				require.ErrorIs(t, err, symmem.ErrMismatch, "rank %d", r)
-				if what == "size" {
-					continue
-				}
-				for _, c := range calls {
-					require.Contains(t, errs[0].Error()+errs[1].Error(), c.call.Op.String())
-				}
-			}
+			check()
+			withPairs(t, 30_000, func(ctx context.Context, w *symmem.World, s *ce.Stream, win *window.Window[byte]) error {
+				c := calls[w.Rank()]
+				errs[w.Rank()] = s.Exchange(ctx, c.call, partsInto(win, w, 0, c.size), false, nil)
+				return nil
+			})
+			check()
 		})
 	}
 }

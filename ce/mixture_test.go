@@ -39,6 +39,8 @@ type plan struct {
 	folded   []int    // [to]: what each sends it in a fold
 	refuser  int
 	slow     int
+	staged   bool   // an exchange all of which goes through the ring
+	inPlace  []bool // the own part of an exchange is where it is to be
 	putSizes []int
 }
 
@@ -54,8 +56,9 @@ const (
 
 func planOf(seed uint64, op, n int) plan {
 	rng := rand.New(rand.NewPCG(seed, uint64(op)))
-	p := plan{kind: rng.IntN(kinds), refuser: rng.IntN(n), slow: rng.IntN(3 * n)}
+	p := plan{kind: rng.IntN(kinds), refuser: rng.IntN(n), slow: rng.IntN(3 * n), staged: rng.IntN(5) == 0}
 	for range n {
+		p.inPlace = append(p.inPlace, rng.IntN(4) == 0 && p.kind != refused)
 		lengths, windows, shown := make([]int, n), make([]bool, n), make([]bool, n)
 		for to := range n {
 			switch rng.IntN(5) {
@@ -91,11 +94,14 @@ var canaries = bytes.Repeat([]byte{0xa5}, lane)
 // mixture makes consecutive operations of all kinds over one stream, exchanges
 // of private memory and of windows, of any lengths on either side, agreed
 // refusals and batches, with a slow rank now and then, and checks every byte of
-// every destination and those behind it.
-func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], seed uint64, ops int, o ce.Options) error {
+// every destination and those behind it; with spare as if every rank had a CPU.
+func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], seed uint64, ops int, o ce.Options, spare bool) error {
 	s, err := ce.Open(ctx, team, o)
 	if err != nil {
 		return err
+	}
+	if spare {
+		s.ShareEdges()
 	}
 	n, me := team.Size(), team.Rank()
 	own := win.Local()[:n*lane]
@@ -194,11 +200,17 @@ func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], s
 				parts[r].Dst = own[r*lane:][:size]
 			}
 		}
+		if p.inPlace[me] {
+			parts[me].Src = parts[me].Dst[:copy(parts[me].Dst, parts[me].Src)]
+		}
 		var no *ce.Refusal
 		if p.kind == refused && p.refuser == me {
 			no = &ce.Refusal{Need: op + 1, Have: op}
 		}
 		call := symmem.Record{Op: symmem.OpAllToAllv, Engine: symmem.EngineCE}
+		if p.staged {
+			call.Engine = symmem.EngineBCopy
+		}
 		err := s.Exchange(ctx, call, parts, p.kind != exchange, no)
 		if p.kind == refused {
 			var e *symmem.TooShortError

@@ -11,8 +11,8 @@ import (
 // little to copy. There is one edge, so each wait is for one word, what an edge has to
 // remember between two looks is in registers, and what the lines take on their way passes
 // while the own part is copied. done says that this was all of it. Otherwise nothing was
-// sent, and the exchange is to be made edge by edge: its number, if it has one, and what
-// was copied of the own part stay, and its line is posted once more as it is.
+// sent, and the exchange is to be made edge by edge; if it has its number then, the line is
+// posted (invited) and so much of the own part copied as ownAt says.
 //
 // Zen 5, all-to-all, edge by edge and by this, µs: 8 KiB 0.222 and 0.192, 16 KiB 0.333 and
 // 0.302, 32 KiB 0.675 and 0.645, 64 KiB 1.21 and 1.18.
@@ -37,7 +37,7 @@ func (s *Stream) pair(ctx context.Context, call *symmem.Record, part func(r int)
 	mine, theirs := &e.mine, &e.theirs
 	mine.want, mine.length, mine.source, mine.sends = lies, uint64(length), find(s.sources, src), uint64(sends)
 	mine.kind, mine.atOrNeed, mine.loadOrHave = kindOf(direct, false, uint64(own)), 0, uint64(sends+length)
-	e.private(src, dst)
+	e.offerPrivate(src, dst)
 	mine.post(e.readyOut, s.tag)
 	failpoint.Hit(failpoint.CopyReady)
 	if own > 0 {
@@ -72,6 +72,14 @@ func (s *Stream) pair(ctx context.Context, call *symmem.Record, part func(r int)
 	}
 	e.received++
 	return true, nil
+}
+
+// invited is invite behind a pair that has posted its line: nothing of it is changed, as
+// the peer may be reading it.
+func (s *Stream) invited() {
+	s.unit = 1
+	s.other.begin()
+	s.open = append(s.open, s.other.peer)
 }
 
 // findOther finds the other one of a pair with a CPU each.

@@ -28,6 +28,15 @@ func withPairs(t *testing.T, size int, f func(ctx context.Context, w *symmem.Wor
 	})
 }
 
+// partsInto is partsFor into the own window.
+func partsInto(win *window.Window[byte], w *symmem.World, round, size int) []ce.Part {
+	parts := partsFor(w, round, size)
+	for r := range parts {
+		parts[r].Dst = win.Local()[r*size:][:size]
+	}
+	return parts
+}
+
 // TestWhoHasSentWaitsForTheOther: it names it when its time is over, and has what it
 // sends if the other only was late.
 func TestWhoHasSentWaitsForTheOther(t *testing.T) {
@@ -35,10 +44,7 @@ func TestWhoHasSentWaitsForTheOther(t *testing.T) {
 	withPairs(t, size, func(ctx context.Context, w *symmem.World, s *ce.Stream, win *window.Window[byte]) error {
 		me := w.Rank()
 		for round := range 2 {
-			parts := partsFor(w, round, size)
-			for r := range parts {
-				parts[r].Dst = win.Local()[r*size:][:size]
-			}
+			parts := partsInto(win, w, round, size)
 			if me == 1 { // its line is there, its copy is not
 				_, err := s.MissingBehind(ctx, allToAllCall, parts, func(func() bool) {
 					for start := s.Received(0); s.Came(0) == start; {
@@ -143,7 +149,7 @@ func TestAPairRemembersWhatIsNotWritten(t *testing.T) {
 	})
 }
 
-// TestAPlaceOutsideTheWindow is told, and nothing is written.
+// TestAPlaceOutsideTheWindow is told.
 func TestAPlaceOutsideTheWindow(t *testing.T) {
 	const size = 10_000
 	withPairs(t, size, func(ctx context.Context, w *symmem.World, s *ce.Stream, win *window.Window[byte]) error {
@@ -159,12 +165,63 @@ func TestAPlaceOutsideTheWindow(t *testing.T) {
 			}
 			return nil
 		}
-		parts := partsFor(w, 0, size)
-		for r := range parts {
-			parts[r].Dst = win.Local()[r*size:][:size]
+		if err := s.Exchange(ctx, allToAllCall, partsInto(win, w, 0, size), false, nil); !errors.Is(err, symmem.ErrRegion) {
+			return fmt.Errorf("rank 0: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestACountThatCannotBe is told while its peer waits for one that can.
+func TestACountThatCannotBe(t *testing.T) {
+	const size = 10_000
+	withPairs(t, size, func(ctx context.Context, w *symmem.World, s *ce.Stream, win *window.Window[byte]) error {
+		parts := partsInto(win, w, 0, size)
+		if w.Rank() == 1 {
+			_, err := s.MissingBehind(ctx, allToAllCall, parts, func(func() bool) {
+				for s.Came(0) == s.Received(0) {
+					time.Sleep(time.Millisecond)
+				}
+				s.ForgeComplete(0, s.Sent(0)+2)
+				for !w.Team().Ended() {
+					time.Sleep(time.Millisecond)
+				}
+			}, nothing)
+			_ = err // it had all it wanted
+			return nil
 		}
 		if err := s.Exchange(ctx, allToAllCall, parts, false, nil); !errors.Is(err, symmem.ErrRegion) {
 			return fmt.Errorf("rank 0: %v", err)
+		}
+		return nil
+	})
+}
+
+// TestAPartIsAskedForTwice where a pair turns out to be none, and no more than that
+// where it is one.
+func TestAPartIsAskedForTwice(t *testing.T) {
+	const size = 10_000
+	withPairs(t, size, func(ctx context.Context, w *symmem.World, s *ce.Stream, win *window.Window[byte]) error {
+		for round := range 6 {
+			parts, asked, none := partsInto(win, w, round, size), [2]int{}, round < 3
+			if none && w.Rank() == 1 {
+				parts = partsFor(w, round, size)
+			}
+			err := s.ExchangeEach(ctx, &allToAllCall, func(r int) ([]byte, []byte) {
+				asked[r]++
+				return parts[r].Src, parts[r].Dst
+			})
+			if err != nil {
+				return err
+			}
+			if twice := asked == [2]int{2, 2}; !twice && (none || asked != [2]int{1, 1}) {
+				return fmt.Errorf("round %d: asked for %v times", round, asked)
+			}
+			for r := range parts {
+				if !bytes.Equal(parts[r].Dst, message(size, round, r, w.Rank())) {
+					return fmt.Errorf("round %d: wrong bytes from %d", round, r)
+				}
+			}
 		}
 		return nil
 	})

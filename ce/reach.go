@@ -105,8 +105,10 @@ func (s *Stream) deal(to *[8]uint64) {
 	line.StoreRelease64(&to[cardWord], s.secret)
 }
 
-// private puts into the own ready line whether the kernel may read src, and reads dst.
-func (e *edge) private(src, dst []byte) {
+// offerPrivate adds what concerns the kernel to an own ready line that is otherwise made:
+// where src lies, if the peer may read it there, and that this rank would read what comes
+// to dst.
+func (e *edge) offerPrivate(src, dst []byte) {
 	if !reachable {
 		return
 	}

@@ -26,10 +26,10 @@ func TestMain(m *testing.M) {
 var scenarios = map[string]ranktest.Scenario{
 	"mixture": joined(func(ctx context.Context, w *symmem.World) error {
 		return inWindow(ctx, w, func(win *window.Window[byte]) error {
-			if err := mixture(ctx, w.Team(), win, 1, 10+60/w.Size(), ce.Options{}); err != nil {
+			if err := mixture(ctx, w.Team(), win, 1, 10+60/w.Size(), ce.Options{}, false); err != nil {
 				return err
 			}
-			return mixture(ctx, w.Team(), win, 2, 5+40/w.Size(), ce.Options{Staging: 1})
+			return mixture(ctx, w.Team(), win, 2, 5+40/w.Size(), ce.Options{Staging: 1}, false)
 		})
 	}),
 	"subteams": joined(subteams),
@@ -68,14 +68,27 @@ var worlds = func() []int {
 func TestMixture(t *testing.T) {
 	for _, n := range worlds {
 		for _, staging := range []int64{0, 1, 64 << 10} {
-			t.Run(fmt.Sprint(n, " ranks staging ", staging), func(t *testing.T) {
-				run(t, n, func(ctx context.Context, w *symmem.World) error {
-					return inWindow(ctx, w, func(win *window.Window[byte]) error {
-						return mixture(ctx, w.Team(), win, uint64(n), 8+48/n, ce.Options{Staging: staging})
+			for _, spare := range []bool{false, true} {
+				t.Run(fmt.Sprint(n, " ranks staging ", staging, " spare ", spare), func(t *testing.T) {
+					run(t, n, func(ctx context.Context, w *symmem.World) error {
+						return inWindow(ctx, w, func(win *window.Window[byte]) error {
+							return mixture(ctx, w.Team(), win, uint64(n), 8+48/n, ce.Options{Staging: staging}, spare)
+						})
 					})
 				})
-			})
+			}
 		}
+	}
+}
+
+// TestMixtureOfPairs: many short ones, since a pair has a way of its own.
+func TestMixtureOfPairs(t *testing.T) {
+	for seed := range uint64(10) {
+		run(t, 2, func(ctx context.Context, w *symmem.World) error {
+			return inWindow(ctx, w, func(win *window.Window[byte]) error {
+				return mixture(ctx, w.Team(), win, 100+seed, 40, ce.Options{}, true)
+			})
+		})
 	}
 }
 
@@ -94,13 +107,13 @@ func subteams(ctx context.Context, w *symmem.World) error {
 			return err
 		}
 		// Puts go to team ranks, into the windows of other world ranks.
-		if err := mixture(ctx, sub, win, 7, 20, ce.Options{Staging: 1 << 20}); err != nil {
+		if err := mixture(ctx, sub, win, 7, 20, ce.Options{Staging: 1 << 20}, false); err != nil {
 			return err
 		}
 		if err := w.Team().Barrier(ctx); err != nil {
 			return err
 		}
-		if err := mixture(ctx, w.Team(), win, 8, 10, ce.Options{Staging: 8 << 10}); err != nil {
+		if err := mixture(ctx, w.Team(), win, 8, 10, ce.Options{Staging: 8 << 10}, false); err != nil {
 			return err
 		}
 		return sub.Close(ctx)
@@ -470,7 +483,7 @@ func cancelled(ctx context.Context, w *symmem.World) error {
 		}
 	}
 	return inWindow(ctx, w, func(win *window.Window[byte]) error {
-		return mixture(ctx, w.Team(), win, 99, 10, ce.Options{})
+		return mixture(ctx, w.Team(), win, 99, 10, ce.Options{}, false)
 	})
 }
 
