@@ -75,7 +75,7 @@ func planOf(seed uint64, op, n int) plan {
 			windows[to], shown[to] = rng.IntN(2) == 0, rng.IntN(2) == 0
 		}
 		p.length, p.window, p.shown = append(p.length, lengths), append(p.window, windows), append(p.shown, shown)
-		p.folded = append(p.folded, 8*rng.IntN(1+rng.IntN(1+lane/8)))
+		p.folded = append(p.folded, 8*rng.IntN(1+rng.IntN(1+lane/8))*min(1, rng.IntN(4)))
 	}
 	if rng.IntN(3) == 0 { // one-sided: nobody sends to lower ranks
 		for from := range n {
@@ -211,6 +211,7 @@ func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], s
 		if p.staged {
 			call.Engine = symmem.EngineBCopy
 		}
+		taken := s.Taken()
 		err := s.Exchange(ctx, call, parts, p.kind != exchange, no)
 		if p.kind == refused {
 			var e *symmem.TooShortError
@@ -227,6 +228,9 @@ func mixture(ctx context.Context, team *symmem.Team, win *window.Window[byte], s
 		}
 		for from := range n {
 			size := p.length[from][me]
+			if p.staged && from != me && size > 0 && s.Taken() == taken {
+				return fail("%d bytes of rank %d did not come through the ring", size, from)
+			}
 			got, other := private[from*lane:][:lane], own[from*lane:][:lane]
 			if p.window[from][me] {
 				got, other = other, got

@@ -172,6 +172,23 @@ func TestAPlaceOutsideTheWindow(t *testing.T) {
 	})
 }
 
+// TestAPairThatExpectsLess than is sent, in one of the two directions.
+func TestAPairThatExpectsLess(t *testing.T) {
+	const size = 10_000
+	for one := range 2 {
+		withPairs(t, size, func(ctx context.Context, w *symmem.World, s *ce.Stream, win *window.Window[byte]) error {
+			parts := partsInto(win, w, 0, size)
+			if w.Rank() == one {
+				parts[1-one].Dst = parts[1-one].Dst[:100]
+			}
+			if err := s.Exchange(ctx, allToAllCall, parts, false, nil); !errors.Is(err, symmem.ErrMismatch) {
+				return fmt.Errorf("rank %d: %v", w.Rank(), err)
+			}
+			return nil
+		})
+	}
+}
+
 // TestACountThatCannotBe is told while its peer waits for one that can.
 func TestACountThatCannotBe(t *testing.T) {
 	const size = 10_000
