@@ -70,7 +70,7 @@ func (e *engines) allGatherByCopies(ctx context.Context, call *symmem.Record, to
 //
 // If dst is too short on any rank, all ranks get the same *TooShortError naming
 // the first such rank; nothing is copied, the team goes on, and dstCounts says
-// what would have come. src and dst do not overlap. Otherwise as AllGather.
+// what would have come. src, dst and dstCounts do not overlap. Otherwise as AllGather.
 // MPI_Allgatherv.
 func AllGatherv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int, src []T) error {
 	var call symmem.Record
@@ -82,6 +82,8 @@ func AllGatherv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int
 		err = usage("%d counts of dst for a team of %d", len(dstCounts), team.Size())
 	case window.Overlap(to, from):
 		err = usage("dst and src overlap")
+	case overlapAny(dstCounts, nil, to, from):
+		err = usage("dstCounts overlaps dst or src")
 	default:
 		err = allGatherv(ctx, team, &call, to, len(dst), dstCounts, from, len(src))
 	}

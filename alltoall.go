@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/reduce"
@@ -76,7 +77,8 @@ func (e *engines) allToAllByCopies(ctx context.Context, call *symmem.Record, to,
 // AllToAllv is AllToAll with parts of any lengths: srcCounts[r] elements of src go
 // to rank r; src holds them packed in rank order. The counts are exchanged first;
 // dstCounts[r] is set to what rank r sends here, and dst receives it packed in
-// rank order. What dst has beyond that is left as it was.
+// rank order. What dst has beyond that is left as it was. dstCounts overlaps nothing else
+// that is given.
 //
 // If dst is too short on any rank, all ranks get the same *TooShortError naming
 // that rank, what it needs and what it has; nothing is copied, the team goes on,
@@ -94,10 +96,19 @@ func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int,
 	case err != nil:
 	case window.Overlap(to, from):
 		err = usage("dst and src overlap")
+	case overlapAny(dstCounts, srcCounts, to, from):
+		err = usage("dstCounts overlaps srcCounts, dst or src")
 	default:
 		err = allToAllv(ctx, team, &call, to, len(dst), dstCounts, from, srcCounts)
 	}
 	return named(symmem.OpAllToAllv, err)
+}
+
+// overlapAny reports whether counts that are written share memory with what is read then.
+func overlapAny(counts, others []int, memory ...[]byte) bool {
+	raw := window.Raw(counts)
+	return window.Overlap(raw, window.Raw(others)) ||
+		slices.ContainsFunc(memory, func(b []byte) bool { return window.Overlap(raw, b) })
 }
 
 func checkCounts(dstCounts int, srcCounts []int, have, n int) error {

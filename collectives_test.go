@@ -2,7 +2,9 @@ package symwin_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,8 +16,8 @@ import (
 	"github.com/symwin/symwin/window"
 )
 
-// engines are the three ways to choose one.
-var engines = map[string]string{"table": "", "ce": forced("ce"), "ll64": forced("ll64")}
+// engines are the ways to choose one.
+var engines = map[string]string{"table": "", "ce": forced("ce"), "ll64": forced("ll64"), "bcopy": forced("bcopy")}
 
 func forced(engine string) string {
 	var items []string
@@ -382,7 +384,7 @@ func everything(ctx context.Context, w *symwin.World) error {
 func TestEveryCollective(t *testing.T) {
 	for name, algo := range engines {
 		sizes := []int{1, 2, 3, 4, 5, 6, 7, 8, 16}
-		if name == "ll64" { // the table has many of those
+		if name == "ll64" || name == "bcopy" { // the table has many of those, ce is much the same
 			sizes = []int{2, 3, 8}
 		}
 		for _, n := range sizes {
@@ -402,4 +404,47 @@ func TestEveryCollectiveBetweenProcesses(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestBits: the operations that integers alone have, by every engine.
+func TestBits(t *testing.T) {
+	for name, algo := range engines {
+		for _, n := range []int{1, 2, 3, 8} {
+			t.Run(fmt.Sprint(name, n), func(t *testing.T) {
+				t.Setenv(env.KeyAlgo, algo)
+				require.NoError(t, symwin.Run(context.Background(), n, func(ctx context.Context, w *symwin.World) error {
+					return errors.Join(bits[uint8](ctx, w), bits[int32](ctx, w), bits[uint64](ctx, w))
+				}))
+			})
+		}
+	}
+}
+
+func bits[T uint8 | int32 | uint64](ctx context.Context, w *symwin.World) error {
+	team, n, me := w.Team(), w.Size(), w.Rank()
+	value := func(rank, i int) T { return T(uint64(rank*97+i+1) * 0x9e3779b97f4a7c15 >> 13) }
+	for k, f := range []func(a, b T) T{
+		func(a, b T) T { return a & b },
+		func(a, b T) T { return a | b },
+		func(a, b T) T { return a ^ b },
+	} {
+		op := []symwin.Op{symwin.And, symwin.Or, symwin.Xor}[k]
+		for _, each := range []int{1, 100, 20_000} {
+			src, want := make([]T, n*each), make([]T, n*each)
+			for i := range src {
+				src[i], want[i] = value(me, i), value(0, i)
+				for r := 1; r < n; r++ {
+					want[i] = f(want[i], value(r, i))
+				}
+			}
+			all, one, part := make([]T, n*each), make([]T, n*each), make([]T, each)
+			if err := errors.Join(symwin.AllReduce(ctx, team, all, src, op), symwin.Reduce(ctx, team, one, src, op, n-1), symwin.ReduceScatter(ctx, team, part, src, op)); err != nil {
+				return err
+			}
+			if !slices.Equal(all, want) || me == n-1 && !slices.Equal(one, want) || !slices.Equal(part, want[me*each:][:each]) {
+				return fmt.Errorf("%v of %d times %d %T is wrong on rank %d", op, n, each, src[0], me)
+			}
+		}
+	}
+	return nil
 }

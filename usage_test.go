@@ -23,7 +23,7 @@ func TestBadArgumentsAreLocal(t *testing.T) {
 		team, me := w.Team(), w.Rank()
 		a := func(n int) []int { return make([]int, n) }
 		f := func(n int) []float32 { return make([]float32, n) }
-		buf := a(8)
+		buf, both := a(8), []int{1, 1}
 		for text, err := range map[string]error{
 			"dst has 3 elements, src 3; both must have the same multiple of 2":                    symwin.AllToAll(ctx, team, a(3), a(3)),
 			"dst has 2 elements, src 4":                                                           symwin.AllToAll(ctx, team, a(2), a(4)),
@@ -42,6 +42,11 @@ func TestBadArgumentsAreLocal(t *testing.T) {
 			"pair cannot lie in shared memory: symwin_test.pair.P is of kind ptr":                 symwin.AllGather(ctx, team, make([]pair, 2), make([]pair, 1)),
 			"allgather: bad argument: dst and src overlap; in place, the one is exactly":          symwin.AllGather(ctx, team, buf, buf[1:5]),
 			"allgather: bad argument: dst and src overlap":                                        symwin.AllGather(ctx, team, buf[:4], buf[2*(1-me):][:2]),
+			"alltoallv: bad argument: dstCounts overlaps srcCounts, dst or src":                   symwin.AllToAllv(ctx, team, a(2), both, a(2), both),
+			"bad argument: dstCounts overlaps srcCounts, dst or src":                              symwin.AllToAllv(ctx, team, buf, buf[1:3], a(2), []int{1, 1}),
+			"alltoallv: bad argument: dstCounts overlaps srcCounts":                               symwin.AllToAllv(ctx, team, a(2), buf[1:3], buf[:2], []int{0, 2}),
+			"allgatherv: bad argument: dstCounts overlaps dst or src":                             symwin.AllGatherv(ctx, team, buf, buf[1:3], a(1)),
+			"bad argument: dstCounts overlaps dst or src":                                         symwin.AllGatherv(ctx, team, a(3), buf[:2], buf[:1]),
 			"3 counts of dst for a team of 2":                                                     symwin.AllGatherv(ctx, team, buf, a(3), a(1)),
 			"allgatherv: bad argument: dst and src overlap":                                       symwin.AllGatherv(ctx, team, buf, a(2), buf[:1]),
 			"gather: bad argument: root 2 of a team of 2":                                         symwin.Gather(ctx, team, a(2), a(1), 2),
@@ -75,6 +80,8 @@ func TestBadArgumentsAreLocal(t *testing.T) {
 		for _, err := range []error{
 			symwin.Barrier(done, team), symwin.AllReduce(done, team, a(1), a(1), symwin.Sum), symwin.AllGather(done, team, a(20000), a(10000)),
 			symwin.Gather(done, team, a(2), a(1), 0), symwin.Broadcast(done, team, a(1), 1), symwin.AllGatherv(done, team, a(2), a(2), a(1)),
+			symwin.AllToAll(done, team, a(2), a(2)), symwin.AllToAll(done, team, a(20000), a(20000)), symwin.AllToAllv(done, team, a(2), a(2), a(2), both),
+			symwin.Scatter(done, team, a(1), a(2), 0), symwin.Reduce(done, team, a(1), a(1), symwin.Sum, 0), symwin.ReduceScatter(done, team, a(1), a(2), symwin.Sum),
 		} {
 			if !errors.Is(err, context.Canceled) {
 				return fmt.Errorf("context done: %v", err)

@@ -107,7 +107,7 @@ func TestForgedLines(t *testing.T) {
 	}
 }
 
-// TestPanicIsTheBatchesError: a Folder that panics fails its operation, the peers
+// TestPanicIsTheOperationsError: a Folder that panics fails its operation, the peers
 // are told, and other teams live.
 func TestPanicIsTheOperationsError(t *testing.T) {
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {

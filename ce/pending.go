@@ -229,6 +229,7 @@ func (s *Stream) enqueue(b *Batch) bool {
 		return false
 	}
 	s.queue.batches = append(s.queue.batches, b)
+	s.team.Started(1)
 	s.busy.Store(true)
 	if s.queue.moving {
 		return false
@@ -249,6 +250,7 @@ func (s *Stream) move() {
 		}
 		err := s.runBatch(ctx, b)
 		s.mu.Lock()
+		s.team.Started(-1)
 		b.pending.end(err) // before the queue is empty: who finds it so may start the batch again
 		s.queue.batches = append(s.queue.batches[:0], s.queue.batches[1:]...)
 		s.busy.Store(s.closed || len(s.queue.batches) > 0)

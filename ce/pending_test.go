@@ -439,3 +439,33 @@ func TestNobodyGivesWayToTheBusy(t *testing.T) {
 		})
 	})
 }
+
+// TestATeamIsNotClosedUnderABatch: the batch could not end then, nor its peers'.
+func TestATeamIsNotClosedUnderABatch(t *testing.T) {
+	refused := make(chan struct{})
+	run(t, 2, func(ctx context.Context, w *symmem.World) error {
+		twin, err := w.Team().Split(ctx, 0, 0)
+		if err != nil {
+			return err
+		}
+		s, err := ce.Open(ctx, twin, ce.Options{})
+		if err != nil {
+			return err
+		}
+		var b ce.Batch
+		if w.Rank() == 1 {
+			<-refused // until then rank 0's cannot end
+		}
+		p := s.Start(&b)
+		if w.Rank() == 0 {
+			if err := twin.Close(ctx); !errors.Is(err, symmem.ErrUsage) {
+				return fmt.Errorf("closed under a batch: %v", err)
+			}
+			close(refused)
+		}
+		if err := p.Wait(ctx); err != nil {
+			return err
+		}
+		return errors.Join(s.Close(ctx), twin.Close(ctx))
+	})
+}

@@ -230,6 +230,39 @@ func TestBadBatchesAreLocal(t *testing.T) {
 	})
 }
 
+// TestAPlaceInAnotherWorld is none in this one, although both have it at the same offset.
+func TestAPlaceInAnotherWorld(t *testing.T) {
+	run(t, 1, func(ctx context.Context, w *symmem.World) error {
+		mine, err := window.Alloc[uint64](ctx, w, 4)
+		if err != nil {
+			return err
+		}
+		s, err := ce.Open(ctx, w.Team(), ce.Options{})
+		if err != nil {
+			return err
+		}
+		run(t, 1, func(ctx context.Context, other *symmem.World) error {
+			theirs, err := window.Alloc[uint64](ctx, other, 4)
+			if err != nil {
+				return err
+			}
+			var b ce.Batch
+			ce.Put(&b, 0, theirs.At(0, 1), []uint64{9})
+			if err := s.Run(ctx, &b); !errors.Is(err, symmem.ErrUsage) {
+				return fmt.Errorf("run: %v", err)
+			}
+			if err := s.Start(&b).Wait(ctx); !errors.Is(err, symmem.ErrUsage) {
+				return fmt.Errorf("started: %v", err)
+			}
+			if mine.Local()[0] != 0 || theirs.Local()[0] != 0 {
+				return errors.New("it was put")
+			}
+			return nil
+		})
+		return s.Close(ctx)
+	})
+}
+
 func TestOpenOptions(t *testing.T) {
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
 		if _, err := ce.Open(ctx, w.Team(), ce.Options{Staging: -1}); !errors.Is(err, symmem.ErrUsage) {

@@ -18,7 +18,8 @@ var (
 	ErrRankFailed = errors.New("a rank failed")
 	// ErrTimeout: a rank did not come within the deadline of the operation.
 	ErrTimeout = errors.New("timed out")
-	// ErrMismatch: ranks called different operations, sizes or types.
+	// ErrMismatch: ranks called different operations, sizes or types. Of types that are made
+	// of others (arrays, structs) only that, and how long they are, is compared.
 	ErrMismatch = errors.New("ranks made different calls")
 	// ErrNoSpace: memory for the region or an allocation is not to be had. All
 	// ranks get it and go on.

@@ -186,11 +186,15 @@ func (p *place) reset() (counted uint64) {
 // collective over the team, and the last thing its members do with it; the
 // world's team is closed by World.Close.
 //
-// A revoked team cannot be closed, since its members no longer agree: its number
-// stays taken.
+// While work that was started on it goes on (a batch of package ce), it is ErrUsage,
+// locally and with nothing stored: the work needs the team. A revoked team cannot be
+// closed, since its members no longer agree: its number stays taken.
 func (t *Team) Close(ctx context.Context) error {
 	if t.number == 0 {
 		return usage("the world's team ends with World.Close")
+	}
+	if n := t.started.Load(); n > 0 && !t.ended() {
+		return usage("team %d has started work that has not ended (%d); wait for it before Close", t.number, n)
 	}
 	if err := ctx.Err(); err != nil {
 		return err // nothing was stored

@@ -44,6 +44,7 @@ type Team struct {
 	intact    uint32 // what revoked holds while nobody has given up
 	closed    atomic.Bool
 	attached  atomic.Value
+	started   atomic.Int32 // Started
 }
 
 func newTeam(w *World, number int, members []int) *Team {
@@ -152,6 +153,10 @@ func (t *Team) worldRanks(ranks []int) []int {
 	}
 	return out
 }
+
+// Started counts, by 1 and -1, the work of an engine that goes on behind the call that
+// started it: the team is not closed meanwhile. It may be called concurrently.
+func (t *Team) Started(n int) { t.started.Add(int32(n)) }
 
 // LastCall is what member r called last on this team, or else anywhere, as errors
 // about a late rank tell it.
