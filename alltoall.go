@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"slices"
 
 	"github.com/symwin/symwin/ce"
 	"github.com/symwin/symwin/internal/reduce"
@@ -102,13 +101,6 @@ func AllToAllv[T any](ctx context.Context, team *Team, dst []T, dstCounts []int,
 		err = allToAllv(ctx, team, &call, to, len(dst), dstCounts, from, srcCounts)
 	}
 	return named(symmem.OpAllToAllv, err)
-}
-
-// overlapAny reports whether counts that are written share memory with what is read then.
-func overlapAny(counts, others []int, memory ...[]byte) bool {
-	raw := window.Raw(counts)
-	return window.Overlap(raw, window.Raw(others)) ||
-		slices.ContainsFunc(memory, func(b []byte) bool { return window.Overlap(raw, b) })
 }
 
 func checkCounts(dstCounts int, srcCounts []int, have, n int) error {

@@ -3,6 +3,7 @@ package symwin
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/symwin/symwin/symmem"
 	"github.com/symwin/symwin/window"
@@ -62,6 +63,13 @@ func sameStart(a, b []byte) bool { return len(a) == 0 || &a[0] == &b[0] }
 // its own place there, which is the r-th and what in place means.
 func canBe(whole, part []byte, r int) bool {
 	return !window.Overlap(whole, part) || sameStart(part, block(whole, r, len(part)))
+}
+
+// overlapAny reports whether counts that are written share memory with what is read then.
+func overlapAny(counts, others []int, memory ...[]byte) bool {
+	raw := window.Raw(counts)
+	return window.Overlap(raw, window.Raw(others)) ||
+		slices.ContainsFunc(memory, func(b []byte) bool { return window.Overlap(raw, b) })
 }
 
 // apart refuses what cannot be.

@@ -270,11 +270,7 @@ func badExchanges(t *testing.T, pairs bool) {
 func TestRunAgainstExchange(t *testing.T) {
 	errs := make([]error, 3)
 	run(t, 3, func(ctx context.Context, w *symmem.World) error {
-		twin, err := w.Team().Split(ctx, 0, 0)
-		if err != nil {
-			return err
-		}
-		s, err := ce.Open(ctx, twin, ce.Options{})
+		_, s, err := openOnTwin(ctx, w)
 		if err != nil {
 			return err
 		}

@@ -14,8 +14,8 @@ import (
 // sent, and the exchange is to be made edge by edge; if it has its number then, the line is
 // posted (invited) and so much of the own part copied as ownAt says.
 //
-// Zen 5, all-to-all, edge by edge and by this, µs: 8 KiB 0.222 and 0.192, 16 KiB 0.333 and
-// 0.302, 32 KiB 0.675 and 0.645, 64 KiB 1.21 and 1.18.
+// Zen 5, all-to-all, edge by edge and by this, µs: 8 KiB 0.222 and 0.195, 16 KiB 0.331 and
+// 0.302, 32 KiB 0.675 and 0.65, 64 KiB 1.21 and 1.18.
 func (s *Stream) pair(ctx context.Context, call *symmem.Record, part func(r int) (src, dst []byte)) (done bool, err error) {
 	e := s.other
 	src, dst := part(e.peer)

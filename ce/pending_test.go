@@ -444,11 +444,7 @@ func TestNobodyGivesWayToTheBusy(t *testing.T) {
 func TestATeamIsNotClosedUnderABatch(t *testing.T) {
 	refused := make(chan struct{})
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
-		twin, err := w.Team().Split(ctx, 0, 0)
-		if err != nil {
-			return err
-		}
-		s, err := ce.Open(ctx, twin, ce.Options{})
+		twin, s, err := openOnTwin(ctx, w)
 		if err != nil {
 			return err
 		}

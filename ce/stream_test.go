@@ -56,6 +56,16 @@ func run(t *testing.T, n int, f func(context.Context, *symmem.World) error) {
 	require.NoError(t, symmem.Run(ctx, n, f))
 }
 
+// openOnTwin opens a stream on a second team of all ranks, which may come to grief.
+func openOnTwin(ctx context.Context, w *symmem.World) (*symmem.Team, *ce.Stream, error) {
+	twin, err := w.Team().Split(ctx, 0, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := ce.Open(ctx, twin, ce.Options{})
+	return twin, s, err
+}
+
 var worlds = func() []int {
 	if raceEnabled { // each takes ten times as long
 		return []int{1, 2, 3, 8}
@@ -360,11 +370,7 @@ func TestNobodyIsBelieved(t *testing.T) {
 // TestCancelRevokesTheTeam, and no other.
 func TestCancelRevokesTheTeam(t *testing.T) {
 	run(t, 2, func(ctx context.Context, w *symmem.World) error {
-		twin, err := w.Team().Split(ctx, 0, 0)
-		if err != nil {
-			return err
-		}
-		s, err := ce.Open(ctx, twin, ce.Options{})
+		_, s, err := openOnTwin(ctx, w)
 		if err != nil {
 			return err
 		}
